@@ -1,0 +1,43 @@
+//! The two traits every wall answers to.
+
+use crate::{Command, CreateError, ExecError, Running};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use stockade_policy::{Enforcement, Plan};
+
+/// A boxed future, so that providers can be kept in a registry by name.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Makes sandboxes of one kind.
+pub trait Provider: Send + Sync {
+    /// Its name in settings and in `Outcome.kind`: `native`.
+    fn kind(&self) -> &'static str;
+    /// Builds the walls of a plan. Nothing runs inside yet. An error leaves nothing behind.
+    fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>>;
+}
+
+/// A live instance. Dropping the last handle kills everything inside.
+pub trait Sandbox: Send + Sync {
+    /// Unique on this host while the sandbox lives.
+    fn id(&self) -> &str;
+    /// Which walls stand.
+    fn enforcement(&self) -> &Enforcement;
+    /// Starts a command. Several may run at once.
+    fn exec(&self, command: Command) -> BoxFuture<'_, Result<Running, ExecError>>;
+    /// Kills every process inside but keeps the walls for the next `exec`.
+    fn stop(&self) -> BoxFuture<'_, ()>;
+    /// Kills everything and waits until it is gone.
+    fn destroy(&self) -> BoxFuture<'_, ()>;
+    /// Whether another `exec` can work.
+    fn health(&self) -> Health;
+}
+
+/// Whether a sandbox can still be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Its first process lives.
+    Running,
+    /// It is gone; create another.
+    Stopped,
+}

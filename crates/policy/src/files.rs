@@ -1,0 +1,20 @@
+//! The small door through which the policy looks at files.
+//!
+//! Policy is pure; whoever embeds it brings the real file system (or a made-up one in tests).
+
+use crate::{FileKind, Identity};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Looking at files, never changing one.
+pub trait Files {
+    /// The whole content.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// What the name itself is; symbolic links are not followed.
+    fn look(&self, path: &Path) -> io::Result<Identity>;
+    /// The path with every symbolic link, `.` and `..` resolved. Every part must exist.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
+    /// The names in a directory, in no particular order.
+    fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>>;
+}
