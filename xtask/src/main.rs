@@ -1,1 +1,51 @@
-fn main() {}
+//! `cargo xtask`: what the project does to itself. Plain Rust, so that nothing but cargo is needed.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod machine;
+mod process;
+mod setup;
+mod skips;
+mod sources;
+mod tally;
+mod test;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  setup                       install what the tests need (as root on Debian and Ubuntu),
+                              or say what is missing
+  test                        everything that guards a change: set-up, format, lints, source rules,
+                              tests, generated files
+  generate [--check]          write the schema, the man pages and the completions, or compare them
+  bench [--quick] [--markdown]
+                              build for release and measure, against other sandboxes where there are any
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<ExitCode> {
+    match words {
+        ["setup"] => setup::for_tests().map(|()| ExitCode::SUCCESS),
+        ["test"] => test::run(),
+        ["bench", options @ ..] => bench::run(options).map(|()| ExitCode::SUCCESS),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => bail!("unknown command `{}`\n\n{USAGE}", words.join(" ")),
+    }
+}

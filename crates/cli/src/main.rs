@@ -1,1 +1,7 @@
-fn main() {}
+//! The `stockade` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    stockade_cli::main()
+}

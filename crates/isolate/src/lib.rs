@@ -1,12 +1,18 @@
 //! Walls. An engine turns a [`Plan`](stockade_policy::Plan) into processes and says what it could not
 //! enforce; it never reads settings and never decides.
+//!
+//! On Linux there is [`NativeProvider`]. Other systems have no engine yet and say so when one is asked for.
 
 mod command;
 mod error;
+#[cfg(target_os = "linux")]
+mod linux;
 mod provider;
 mod running;
 
 pub use command::{Command, Stdio, WindowSize};
 pub use error::{CreateError, ExecError};
+#[cfg(target_os = "linux")]
+pub use linux::{NativeProvider, ProbeResult, probe, watch};
 pub use provider::{BoxFuture, Health, Provider, Sandbox};
 pub use running::{Running, resize};

@@ -1,1 +1,82 @@
-//! The library people embed.
+//! Run commands that an AI agent wrote, so that they can do their work and nothing else.
+//!
+//! A [`Runtime`] holds one policy — a preset, the settings files, the caller's flags — and a way to
+//! enforce it. Every command takes the same road: the policy decides, a [`Plan`] is made of plain data,
+//! a [`Provider`] builds a sandbox from it, the command runs inside and ends with an [`Outcome`] that
+//! says which walls really stood.
+//!
+//! ```
+//! use stockade::{CommandLine, Exit, Flags, LayerState, Runtime, WallLayer};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let place = tempfile::tempdir()?;
+//! let workspace = place.path().join("project");
+//! std::fs::create_dir(&workspace)?;
+//! std::fs::write(workspace.join("token"), "secret")?;
+//!
+//! // The preset `default`: the workspace may be written, nothing else; there is no network.
+//! let runtime = Runtime::builder()
+//!     .cwd(&workspace)
+//!     .flags(Flags { deny_read: vec!["token".into()], ..Flags::default() })
+//!     .build()?;
+//!
+//! let done = runtime.run(CommandLine::Shell("echo made > result; cat result".into())).await?;
+//! assert_eq!(done.stdout, b"made\n");
+//! assert_eq!(done.outcome.exit, Exit::Code { code: 0 });
+//! assert!(done.outcome.sandboxed);
+//! assert_eq!(std::fs::read_to_string(workspace.join("result"))?, "made\n");
+//!
+//! // A denied file cannot be read, and nothing outside the workspace can be changed.
+//! let done = runtime.run(CommandLine::Shell("cat token".into())).await?;
+//! assert!(done.stdout.is_empty());
+//! assert_ne!(done.outcome.exit_code, 0);
+//! let done = runtime.run(CommandLine::Shell("echo mine > /etc/motd".into())).await?;
+//! assert_ne!(done.outcome.exit_code, 0);
+//!
+//! // Which walls stood is reported, never assumed.
+//! let seccomp = done.outcome.enforcement.state(WallLayer::Seccomp);
+//! assert!(matches!(seccomp, Some(LayerState::Enforced { .. })));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! For output as it comes, input, a terminal or cancelling, use [`Runtime::prepare`] and
+//! [`Runtime::start`], which gives a [`Running`] command.
+#![forbid(unsafe_code)]
+
+mod bare;
+mod bare_limits;
+mod builder;
+mod connect;
+mod crossing;
+mod directories;
+mod files;
+mod providers;
+mod relay;
+mod running;
+mod runtime;
+mod shell;
+mod wiring;
+
+pub use builder::{BuildError, Builder, StandardSettings};
+pub use crossing::CrossError;
+pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
+pub use files::RealFiles;
+pub use providers::{Providers, UnknownProvider};
+pub use relay::{Inlet, Outlet};
+pub use running::Running;
+pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
+pub use wiring::Wiring;
+
+pub use stockade_isolate::{
+    BoxFuture, Command, CreateError, ExecError, Health, NativeProvider, ProbeResult, Provider, Sandbox, Stdio,
+    WindowSize, probe, resize,
+};
+pub use stockade_policy::{
+    Answer, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind, Files, Flags,
+    Identity, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need,
+    NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence, PresetInfo,
+    Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan, UnixSockets,
+    Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
+};

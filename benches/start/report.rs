@@ -1,0 +1,58 @@
+//! Prints tables as they come and keeps the promises for the end.
+
+use std::time::Duration;
+use stockade_bench::{Format, Lap, Promise, Samples, Table};
+
+/// Where results go.
+pub(crate) struct Report {
+    format: Format,
+    promises: Vec<Promise>,
+}
+
+impl Report {
+    /// Nothing printed yet.
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format, promises: Vec::new() }
+    }
+
+    /// Prints a table, and why a contender has no numbers in it.
+    pub(crate) fn print(&self, table: &Table, laps: &[Lap]) {
+        println!("{}", table.render(self.format));
+        for lap in laps {
+            if let Err(reason) = &lap.result {
+                println!("{}: not measured: {reason}\n", lap.name);
+            }
+        }
+    }
+
+    /// Remembers a promise.
+    pub(crate) fn promise(&mut self, text: impl Into<String>, limit: f64, measured: Option<f64>) {
+        self.promises.push(Promise { text: text.into(), limit, measured });
+    }
+
+    /// Prints the promises.
+    pub(crate) fn finish(self) {
+        let mut table = Table::new("Promises", &["promise", "at most", "measured", "verdict"]);
+        for promise in &self.promises {
+            let measured = promise.measured.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"));
+            let verdict = promise.verdict().to_owned();
+            table.row([promise.text.clone(), format!("{:.2}", promise.limit), measured, verdict]);
+        }
+        println!("{}", table.render(self.format));
+    }
+}
+
+/// A time as people read it.
+pub(crate) fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1000.0)
+}
+
+/// `×` another one, or a dash.
+pub(crate) fn times(samples: &Samples, other: Option<&Samples>) -> String {
+    other.map_or_else(|| "-".to_owned(), |other| format!("{:.2}", samples.ratio(other)))
+}
+
+/// The samples of a contender, by name.
+pub(crate) fn samples_of<'a>(laps: &'a [Lap], name: &str) -> Option<&'a Samples> {
+    laps.iter().find(|lap| lap.name == name).and_then(|lap| lap.result.as_ref().ok())
+}

@@ -1,0 +1,99 @@
+//! What the command line may say.
+
+mod absent;
+mod policy;
+mod run;
+mod units;
+
+pub(crate) use absent::AbsentArgs;
+pub(crate) use policy::PolicyArgs;
+pub(crate) use run::{EventsTarget, RunArgs};
+pub(crate) use units::format_seconds;
+
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run commands that an AI agent wrote, so that they can do their work and nothing else.
+#[derive(Debug, Parser)]
+#[command(
+    name = "stockade",
+    version,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  stockade run -- npm test              run a command that may write only here
+  stockade run -c 'make && ./check'     the same for shell text
+  stockade explain ~/.ssh/id_ed25519    may a command read this, and why not
+  stockade doctor                       do the walls hold on this machine"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Act>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Act {
+    /// Run a command behind walls
+    Run(Box<RunArgs>),
+    /// Print the plan a command would run under, as JSON
+    #[command(after_help = "Takes the options of `stockade run`; the command itself may be left out.")]
+    Plan(Box<RunArgs>),
+    /// Say whether a command may read, write or execute a path, and which rule decides
+    Explain(Box<ExplainArgs>),
+    /// List the presets, or print one
+    Presets {
+        /// The preset to print
+        name: Option<String>,
+    },
+    /// Print the JSON Schema of the settings
+    Schema,
+    /// Try every wall on this machine
+    ///
+    /// Asks the kernel what it offers, then starts a throw-away sandbox and really tries what must be
+    /// refused in it. Exit status 0 when everything holds, 1 when not.
+    Doctor {
+        /// Print the findings as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
+    /// Take the command lines of srt; the same when called under the name `srt`
+    #[command(disable_help_flag = true)]
+    Srt {
+        /// [-d] [-s FILE] [--control-fd N] (-c STRING | ARGV...)
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        words: Vec<OsString>,
+    },
+    #[command(name = "__witness", hide = true, disable_help_flag = true)]
+    Witness {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  stockade explain src/main.rs
+  stockade explain --write --preset strict .")]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// Only whether it may be read
+    #[arg(long)]
+    pub(crate) read: bool,
+    /// Only whether it may be written
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// Print the answers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The files and directories in question
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+}

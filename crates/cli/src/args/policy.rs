@@ -1,0 +1,81 @@
+//! Options that shape the policy.
+
+use super::units::{milliseconds, size, variable};
+use std::path::PathBuf;
+use stockade::{BuildError, Builder, Flags, Layer, Limits, Presence, Runtime, SettingsFile, Shape};
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Policy")]
+pub(crate) struct PolicyArgs {
+    /// A settings file on top of the user's and the project's
+    #[arg(long, value_name = "FILE")]
+    settings: Vec<PathBuf>,
+    /// The policy to start from (see `stockade presets`)
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// The directory to work in
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// A path that may be written
+    #[arg(long, value_name = "PATH")]
+    allow_write: Vec<String>,
+    /// A path that may be read although a rule denies it
+    #[arg(long, value_name = "PATH")]
+    allow_read: Vec<String>,
+    /// A path that must not be read
+    #[arg(long, value_name = "PATH")]
+    deny_read: Vec<String>,
+    /// A path that must not be written
+    #[arg(long, value_name = "PATH")]
+    deny_write: Vec<String>,
+    /// Set a variable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Let a variable of the caller through
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
+    /// Kill everything after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds)]
+    timeout: Option<u64>,
+    /// The largest file that may be written
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_file: Option<u64>,
+    /// Pass on this much output and drop the rest
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_output: Option<u64>,
+}
+
+impl PolicyArgs {
+    /// A runtime with this policy, and whatever else `more` asks for.
+    pub(crate) fn runtime(self, more: impl FnOnce(Builder) -> Builder) -> Result<Runtime, BuildError> {
+        let mut builder = Runtime::builder().flags(Flags {
+            allow_write: self.allow_write,
+            allow_read: self.allow_read,
+            deny_read: self.deny_read,
+            deny_write: self.deny_write,
+            env_set: self.env,
+            env_pass: self.pass_env,
+            limits: Limits {
+                max_file_size: self.max_file,
+                max_execution_time: self.timeout,
+                max_output: self.max_output,
+                ..Limits::default()
+            },
+        });
+        if let Some(cwd) = self.cwd {
+            builder = builder.cwd(cwd);
+        }
+        if let Some(preset) = self.preset {
+            builder = builder.preset(preset);
+        }
+        for path in self.settings {
+            builder = builder.settings(SettingsFile {
+                path: std::path::absolute(&path).unwrap_or(path),
+                layer: Layer::Flag,
+                shape: Shape::Native,
+                presence: Presence::Named,
+            });
+        }
+        more(builder).build()
+    }
+}

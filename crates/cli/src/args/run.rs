@@ -1,0 +1,157 @@
+//! Options of `stockade run`.
+
+use super::{AbsentArgs, PolicyArgs};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use stockade::CommandLine;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The exit status is the command's own, or 128+N when signal N ended it; 125 when Stockade failed or
+refused, 126 and 127 as in a shell, 137 after a time-out.
+
+Examples:
+  stockade run -- cargo test
+  stockade run --timeout 60 -c 'npm ci && npm test'
+  stockade run --preset strict --allow-read ./data -- python analyse.py
+  stockade run --report report.json -q -- make")]
+pub(crate) struct RunArgs {
+    /// Shell text to run
+    #[arg(short = 'c', value_name = "STRING", conflicts_with = "argv")]
+    pub(crate) shell: Option<OsString>,
+    /// The command and its words; options after the first word are its own
+    #[arg(trailing_var_arg = true, value_name = "ARGV")]
+    pub(crate) argv: Vec<OsString>,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say what was dropped, which walls stand and how it ended
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Give the command a terminal of its own even where the caller has none
+    #[arg(long)]
+    pub(crate) tty: bool,
+    /// Let an open descriptor of the caller through
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(3..))]
+    pub(crate) inherit_fd: Vec<i32>,
+    /// Write what happens as JSON lines
+    #[arg(long, value_name = "FILE|fd:N", value_parser = events_target)]
+    pub(crate) events: Option<EventsTarget>,
+    /// Write the outcome as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// The kind of sandbox
+    #[arg(long, value_name = "KIND")]
+    pub(crate) provider: Option<String>,
+    /// The way the local provider walls a process: native
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Option<String>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    #[command(flatten)]
+    pub(crate) absent: AbsentArgs,
+}
+
+impl RunArgs {
+    /// What to run; nothing was said when `None`.
+    pub(crate) fn command_line(&self) -> Option<CommandLine> {
+        match &self.shell {
+            Some(text) => Some(CommandLine::Shell(text.clone())),
+            None if self.argv.is_empty() => None,
+            None => Some(CommandLine::Argv(self.argv.clone())),
+        }
+    }
+}
+
+/// Where events are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventsTarget {
+    File(PathBuf),
+    Descriptor(i32),
+}
+
+fn events_target(text: &str) -> Result<EventsTarget, String> {
+    match text.strip_prefix("fd:") {
+        None => Ok(EventsTarget::File(text.into())),
+        Some(number) => match number.parse() {
+            Ok(number @ 0..) => Ok(EventsTarget::Descriptor(number)),
+            _ => Err(format!("`{number}` is not a descriptor's number")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Act, Cli};
+    use clap::Parser;
+
+    fn run(words: &[&str]) -> Result<RunArgs, clap::Error> {
+        match Cli::try_parse_from(["stockade", "run"].iter().chain(words))?.command {
+            Some(Act::Run(args)) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn argv(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_after_the_first_word_belong_to_the_command() {
+        for words in [&["-q", "ls", "-q", "--tty", "--", "-v"][..], &["-q", "--", "ls", "-q", "--tty", "--", "-v"]] {
+            let args = run(words).unwrap();
+            assert_eq!(args.argv, argv(&["ls", "-q", "--tty", "--", "-v"]));
+            assert!(args.quiet && !args.tty && !args.verbose);
+        }
+        assert_eq!(run(&["--", "-x"]).unwrap().argv, argv(&["-x"]));
+    }
+
+    #[test]
+    fn misspelt_options_are_errors_not_commands() {
+        assert!(run(&["--alow-write", "x", "ls"]).is_err());
+        assert!(run(&["-z", "ls"]).is_err());
+    }
+
+    #[test]
+    fn shell_text_or_words_but_not_both() {
+        assert_eq!(run(&["-c", "-x"]).map(|args| args.command_line()).ok(), None);
+        let args = run(&["-c", "echo hi"]).unwrap();
+        assert_eq!(args.command_line(), Some(CommandLine::Shell("echo hi".into())));
+        assert!(run(&["-c", "echo hi", "ls"]).is_err());
+        assert_eq!(run(&[]).unwrap().command_line(), None);
+    }
+
+    #[test]
+    fn events_go_to_a_file_or_a_descriptor() {
+        assert_eq!(run(&["--events", "a", "x"]).unwrap().events, Some(EventsTarget::File("a".into())));
+        assert_eq!(run(&["--events", "fd:5", "x"]).unwrap().events, Some(EventsTarget::Descriptor(5)));
+        assert!(run(&["--events", "fd:-1", "x"]).is_err());
+        assert!(run(&["--events", "fd:x", "x"]).is_err());
+    }
+
+    #[test]
+    fn only_further_descriptors_are_inherited_by_number() {
+        assert_eq!(run(&["--inherit-fd", "3", "--inherit-fd", "9", "x"]).unwrap().inherit_fd, [3, 9]);
+        assert!(run(&["--inherit-fd", "2", "x"]).is_err());
+    }
+
+    #[test]
+    fn options_without_a_wall_are_known() {
+        assert_eq!(run(&["x"]).unwrap().absent.first(), None);
+        for (words, layer) in [
+            (&["--allow-domain", "a.test"][..], "gateway"),
+            (&["--allow-unix", "/s"], "broker"),
+            (&["--memory", "1g"], "cgroup"),
+            (&["--cpus", "1.5"], "cgroup"),
+            (&["--pids", "9"], "cgroup"),
+            (&["--ask", "tty"], "broker"),
+            (&["--overlay"], "overlay"),
+            (&["--publish", "80"], "gateway"),
+            (&["--forward-port", "80"], "gateway"),
+        ] {
+            let args = run(&[words, &["x"]].concat()).unwrap();
+            assert_eq!(args.absent.first(), Some((words[0], layer)).map(|(option, layer)| (option, layer)));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Turns `profiles/seccomp/native.json` into a Rust table, so that no start has to parse it and a name
+//! the architecture does not know is an error of the build.
+
+use serde::Deserialize;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::{env, fs};
+
+#[derive(Deserialize)]
+struct Profile {
+    highest: u32,
+    rules: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+struct Rule {
+    calls: Vec<String>,
+    #[serde(default)]
+    when: Vec<Condition>,
+    errno: String,
+    comment: String,
+    #[serde(default)]
+    unless: Option<String>,
+    #[serde(default)]
+    arch: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    arg: u8,
+    #[serde(default)]
+    mask: Option<String>,
+    #[serde(default)]
+    bits: Option<String>,
+    #[serde(default)]
+    is: Vec<String>,
+    #[serde(default)]
+    not: Vec<String>,
+}
+
+fn main() {
+    let profile = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
+        .join("../../profiles/seccomp/native.json");
+    println!("cargo::rerun-if-changed={}", profile.display());
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let out = PathBuf::from(env::var("OUT_DIR").unwrap_or_default()).join("seccomp_native.rs");
+    let made = fs::read_to_string(&profile)
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
+        .and_then(|profile: Profile| table(&profile))
+        .and_then(|text| fs::write(&out, text).map_err(|error| error.to_string()));
+    if let Err(error) = made {
+        println!("cargo::error={}: {error}", profile.display());
+    }
+}
+
+fn table(profile: &Profile) -> Result<String, String> {
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").map_err(|error| error.to_string())?;
+    let mut out = String::new();
+    let mut line = |text: String| writeln!(out, "{text}").map_err(|error| error.to_string());
+    line(format!("pub(super) const HIGHEST: u32 = {};", profile.highest))?;
+    line("pub(super) static RULES: &[Rule] = &[".into())?;
+    for rule in &profile.rules {
+        if rule.comment.is_empty() {
+            return Err(format!("{:?} has no comment", rule.calls));
+        }
+        if !rule.arch.is_empty() && !rule.arch.contains(&arch) {
+            continue;
+        }
+        let unless = match rule.unless.as_deref() {
+            None => "None",
+            Some("unixSockets") => "Some(Lift::UnixSockets)",
+            Some("nestedUserNamespaces") => "Some(Lift::NestedUserNamespaces)",
+            Some(other) => return Err(format!("unknown switch {other}")),
+        };
+        let when = rule.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");
+        for call in &rule.calls {
+            let number = match call.split_once('=') {
+                Some((_, number)) => number.to_owned(),
+                None => format!("libc::SYS_{call} as u32"),
+            };
+            line(format!(
+                "    Rule {{ call: {number}, when: &[{when}], errno: libc::{} as u32, unless: {unless} }},",
+                rule.errno
+            ))?;
+        }
+    }
+    line("];".into())?;
+    Ok(out)
+}
+
+fn condition(condition: &Condition) -> Result<String, String> {
+    let mask = condition.mask.as_deref().unwrap_or("0xffffffff");
+    let test = match (&condition.bits, condition.is.as_slice(), condition.not.as_slice()) {
+        (Some(bits), [], []) => format!("Test::AnyBit({bits})"),
+        (None, is, []) if !is.is_empty() => format!("Test::Is(&[{}])", is.join(", ")),
+        (None, [], not) if !not.is_empty() => format!("Test::Not(&[{}])", not.join(", ")),
+        _ => return Err("a condition needs exactly one of bits, is, not".into()),
+    };
+    Ok(format!("Condition {{ arg: {}, mask: {mask}, test: {test} }}", condition.arg))
+}

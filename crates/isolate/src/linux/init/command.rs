@@ -1,0 +1,136 @@
+//! Starting one command: the last steps before exec.
+//!
+//! Runs in a process of its own that still shares the first process's memory, which is suspended until
+//! exec. Each step is one nobody inside can undo.
+
+use crate::linux::script::{LandlockStep, Script};
+use crate::linux::sys::{self, Exec, Ruleset, landlock_rights as rights};
+use crate::linux::wire::Stage;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat, openat};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
+
+/// Everything a command is started from.
+pub(super) struct Start<'a> {
+    pub(super) script: &'a Script,
+    pub(super) exec: &'a Exec,
+    /// 0, 1, 2, then the named ones.
+    pub(super) descriptors: &'a [Option<OwnedFd>],
+    /// The inner end of the private terminal.
+    pub(super) terminal: Option<BorrowedFd<'a>>,
+    /// Where it went wrong; memory the first process reads afterwards.
+    pub(super) failure: Option<(Stage, Errno)>,
+}
+
+/// The number inside of the descriptor at an index.
+fn number(exec: &Exec, index: usize) -> i32 {
+    const STDIO: usize = 3;
+    if index < STDIO { index as i32 } else { exec.descriptors().get(index - STDIO).map_or(-1, |n| *n as i32) }
+}
+
+/// Becomes the command, or notes why not and ends.
+pub(super) fn become_command(start: &mut Start<'_>) -> ! {
+    if let Err(failure) = prepare(start) {
+        start.failure = Some(failure);
+        sys::exit_now(127);
+    }
+    start.failure = Some((Stage::Program, start.exec.exec()));
+    sys::exit_now(127)
+}
+
+fn prepare(start: &Start<'_>) -> Result<(), (Stage, Errno)> {
+    let at = |stage: Stage| move |errno: Errno| (stage, errno);
+    setsid().map_err(at(Stage::Session))?;
+    if let Some(terminal) = start.terminal {
+        rustix::process::ioctl_tiocsctty(terminal).map_err(at(Stage::Terminal))?;
+    }
+    chdir(start.exec.working_directory()).map_err(at(Stage::Directory))?;
+    let walls = landlock(start).map_err(at(Stage::Landlock))?;
+    limit(start.script).map_err(at(Stage::Limits))?;
+    // After the ruleset, which needs descriptors of its own; it keeps a number above all of these.
+    let walls = place_descriptors(start, walls).map_err(at(Stage::Descriptors))?;
+    if let Some(walls) = walls {
+        walls.restrict_self().map_err(at(Stage::Landlock))?;
+    }
+    sys::reset_signals();
+    sys::install_filter(&start.script.filter).map_err(at(Stage::Seccomp))
+}
+
+/// Puts every descriptor where the command expects it. All are lifted above the highest number first, so
+/// that no target overwrites a source.
+fn place_descriptors(start: &Start<'_>, walls: Option<Ruleset>) -> Result<Option<Ruleset>, Errno> {
+    let count = start.descriptors.len();
+    let highest = (0..count).map(|index| number(start.exec, index)).max().unwrap_or(2).max(2);
+    let walls = walls.map(|walls| walls.lift(highest + 1)).transpose()?;
+    let mut lifted = [const { None }; crate::linux::wire::MAX_DESCRIPTORS + 3];
+    for (slot, from) in lifted.iter_mut().zip(start.descriptors) {
+        *slot = from.as_ref().map(|from| fcntl_dupfd_cloexec(from, highest + 1)).transpose()?;
+    }
+    sys::close_on_exec_from(0)?;
+    for (index, from) in lifted.iter().enumerate() {
+        if let Some(from) = from {
+            sys::place_descriptor(from.as_fd(), number(start.exec, index))?;
+        }
+    }
+    // Dropped by exec; dropping them here would only cost calls.
+    std::mem::forget(lifted);
+    Ok(walls)
+}
+
+fn limit(script: &Script) -> Result<(), Errno> {
+    let set = |resource, value: u64| {
+        let limit = rustix::process::getrlimit(resource);
+        let value = limit.maximum.map_or(value, |maximum| maximum.min(value));
+        setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })
+    };
+    // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1.
+    set(Resource::Core, 1)?;
+    if let Some(bytes) = script.limits.max_file_size {
+        set(Resource::Fsize, bytes)?;
+    }
+    if let Some(count) = script.limits.max_file_descriptors {
+        set(Resource::Nofile, count)?;
+    }
+    Ok(())
+}
+
+fn landlock(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {
+    if start.script.landlock_handled == 0 {
+        return Ok(None);
+    }
+    let ruleset = Ruleset::new(start.script.landlock_handled)?;
+    for LandlockStep { path, access } in &start.script.landlock {
+        let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        ruleset.allow(place, *access)?;
+    }
+    for descriptor in start.descriptors.iter().flatten() {
+        let access = reopening(descriptor)? & start.script.landlock_handled;
+        if access != 0 {
+            match ruleset.allow(descriptor, access) {
+                // Pipes without a name are beyond Landlock: they can be reopened only as what they are.
+                Ok(()) | Err(Errno::BADFD) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(Some(ruleset))
+}
+
+/// What a file the caller handed over may be reopened for through /dev/stdin and the like: what it is
+/// open for, no more. A descriptor that only appends is not reopened, that would allow overwriting.
+fn reopening(descriptor: &OwnedFd) -> Result<u64, Errno> {
+    let reopenable = matches!(
+        FileType::from_raw_mode(fstat(descriptor)?.st_mode),
+        FileType::RegularFile | FileType::CharacterDevice | FileType::Fifo
+    );
+    let flags = fcntl_getfl(descriptor)?;
+    if !reopenable || flags.contains(OFlags::APPEND) {
+        return Ok(0);
+    }
+    Ok(match flags & OFlags::RWMODE {
+        OFlags::RDONLY => rights::READ_FILE,
+        OFlags::WRONLY => rights::WRITE_FILE | rights::TRUNCATE,
+        _ => rights::READ_FILE | rights::WRITE_FILE | rights::TRUNCATE,
+    })
+}

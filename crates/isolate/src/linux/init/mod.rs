@@ -1,0 +1,97 @@
+//! The sandbox's first process: builds the walls, then starts and reaps commands.
+//!
+//! It is a copy of the launcher, so it must not allocate, lock or panic (see `sys`). It is never
+//! executed anew: an exec would cost a millisecond and need a program file inside. It cannot be traced or
+//! dumped, holds no capability once the walls stand, and ends, with everything inside, when the launcher
+//! is gone.
+
+mod command;
+mod devices;
+mod serve;
+mod staging;
+mod walls;
+
+use super::script::Script;
+use super::sys;
+use super::wire::{Order, PACKET, Report, Step};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+
+/// Which step failed, on which mount of the script.
+pub(super) struct Failure {
+    step: Step,
+    index: u32,
+    errno: Errno,
+}
+
+type Built<T = ()> = Result<T, Failure>;
+
+/// Names the step a system call belongs to.
+trait During<T> {
+    fn during(self, step: Step) -> Built<T>;
+    fn during_mount(self, step: Step, index: usize) -> Built<T>;
+}
+
+impl<T> During<T> for Result<T, Errno> {
+    fn during(self, step: Step) -> Built<T> {
+        self.during_mount(step, usize::MAX)
+    }
+
+    fn during_mount(self, step: Step, index: usize) -> Built<T> {
+        self.map_err(|errno| Failure { step, index: index as u32, errno })
+    }
+}
+
+/// Memory the first process works with, made by the launcher before the clone.
+pub(super) struct Workspace {
+    /// The stack commands run on between clone and exec.
+    pub(super) stack: Vec<u8>,
+}
+
+impl Workspace {
+    pub(super) fn new() -> Self {
+        const STACK: usize = 64 * 1024;
+        Self { stack: vec![0; STACK] }
+    }
+}
+
+/// The life of the first process.
+pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedFd<'_>) -> ! {
+    sys::block_all_signals();
+    // Everything the launcher had open goes, its end of the socket included: only then does its death show.
+    let Ok(control) = sys::close_all_but(control) else { sys::exit_now(1) };
+    // Failure to name the process costs nothing but a nicer `ps`.
+    let _ = rustix::thread::set_name(c"stockade-init");
+    let result = build(script, &control).and_then(|()| serve::serve(script, workspace, &control));
+    if let Err(Failure { step, index, errno }) = result {
+        report(&control, Report::Failed { step, index, errno: errno.raw_os_error() });
+    }
+    sys::exit_now(1)
+}
+
+fn build(script: &Script, control: &OwnedFd) -> Built {
+    if script.network == stockade_policy::NetworkPlan::Loopback {
+        sys::raise_loopback().during(Step::Loopback)?;
+    }
+    walls::build(script, || wait_for_go(control))?;
+    sys::shed_privileges().during(Step::Privileges)
+}
+
+/// Waits until the launcher has written the id maps. Its death ends us here.
+fn wait_for_go(control: &OwnedFd) -> Result<(), Errno> {
+    let mut packet = [0; PACKET];
+    loop {
+        match rustix::net::recv(control, &mut packet, RecvFlags::empty()) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            Ok((PACKET, _)) if Order::decode(&packet) == Some(Order::Go) => return Ok(()),
+            Ok(_) => sys::exit_now(1),
+        }
+    }
+}
+
+/// Tells the launcher. If it is gone there is nobody to tell, and the next read ends us.
+fn report(control: impl AsFd, report: Report) {
+    let _ = rustix::net::send(control, &report.encode(), SendFlags::NOSIGNAL);
+}

@@ -1,0 +1,105 @@
+//! The place to stand on while the mounts are rearranged.
+//!
+//! A small private file system is laid over /proc until the real one comes last. It holds a clone of the
+//! host's whole tree as it was (`p`), from which everything bound in is taken, and the things masks are
+//! made of: `f`, a file nobody can open; `d`, a directory nobody can open; `e`, an empty one; and `0`,
+//! `1`, ... for masked directories with holes. Masks come from a file system without mounts on it,
+//! because the kernel looks through all of them for every bind.
+
+use super::{Built, During};
+use crate::linux::wire::Step;
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    fsconfig_reconfigure, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, fspick, move_mount, open_tree,
+};
+use std::ffi::CStr;
+
+pub(super) struct Staging {
+    /// The file system itself.
+    pub(super) top: OwnedFd,
+    /// The host's tree as it was.
+    pub(super) host: OwnedFd,
+}
+
+/// A descriptor that only names a place.
+pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+impl Staging {
+    /// Lays the staging over /proc and puts `host`, a detached clone of the host's tree, into it.
+    pub(super) fn lay(host: &OwnedFd) -> Result<Self, Errno> {
+        let mounted = new_tmpfs(c"755", None)?;
+        attach(&mounted, openat(CWD, c"/proc", PLACE | OFlags::DIRECTORY, Mode::empty())?)?;
+        for (name, mode) in [(c"p", 0o700), (c"d", 0o000), (c"e", 0o555)] {
+            mkdirat(&mounted, name, Mode::from_raw_mode(mode))?;
+        }
+        openat(
+            &mounted,
+            c"f",
+            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        attach(host, openat(&mounted, c"p", PLACE, Mode::empty())?)?;
+        let host = openat(CWD, c"/proc/p", PLACE, Mode::empty())?;
+        Ok(Self { top: mounted, host })
+    }
+
+    /// A clone of something of the host's, not yet anywhere.
+    pub(super) fn clone_of(&self, place: &OwnedFd) -> Result<OwnedFd, Errno> {
+        open_tree(
+            place,
+            c"",
+            OpenTreeFlags::OPEN_TREE_CLONE
+                | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                | OpenTreeFlags::AT_EMPTY_PATH
+                | OpenTreeFlags::AT_RECURSIVE,
+        )
+    }
+
+    /// From now on nothing in it changes, masks included.
+    pub(super) fn freeze(&self) -> Built {
+        let freeze = || {
+            let picked = fspick(
+                &self.top,
+                c"",
+                rustix::mount::FsPickFlags::FSPICK_CLOEXEC | rustix::mount::FsPickFlags::FSPICK_EMPTY_PATH,
+            )?;
+            fsconfig_set_flag(&picked, c"ro")?;
+            fsconfig_reconfigure(&picked)
+        };
+        freeze().during(Step::Staging)
+    }
+}
+
+/// A new file system in memory, not yet anywhere.
+pub(super) fn new_tmpfs(mode: &CStr, size: Option<&CStr>) -> Result<OwnedFd, Errno> {
+    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&context, c"mode", mode)?;
+    if let Some(size) = size {
+        fsconfig_set_string(&context, c"size", size)?;
+    }
+    fsconfig_create(&context)?;
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
+}
+
+/// Attaches a detached mount to a place.
+pub(super) fn attach(mount: &OwnedFd, place: OwnedFd) -> Result<(), Errno> {
+    move_mount(
+        mount,
+        c"",
+        place,
+        c"",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH,
+    )
+}
+
+/// Opens a place below `root` without following any symbolic link.
+pub(super) fn place(root: &OwnedFd, path: &CStr) -> Result<OwnedFd, Errno> {
+    if path.is_empty() {
+        return rustix::io::fcntl_dupfd_cloexec(root, 0);
+    }
+    openat2(root, path, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)
+}

@@ -1,0 +1,248 @@
+//! Building the mounts.
+//!
+//! The new mount namespace starts as a copy of the host's. In a `Host` view the copy itself is made
+//! read-only and the plan's mounts are laid over it; a `Listed` view is an empty tree into which the
+//! plan's mounts are brought, and which then takes the root's place. Every host path is opened without
+//! following symbolic links and must be the file the policy looked at: no path is trusted twice.
+
+use super::staging::{PLACE, Staging, attach, new_tmpfs, place};
+use super::{Built, During, Failure, devices};
+use crate::linux::script::{MountStep, Root, Script, StepKind, Target};
+use crate::linux::sys::{Attributes, set_attributes};
+use crate::linux::wire::Step;
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, symlinkat};
+use rustix::io::Errno;
+use rustix::mount::{MountAttrFlags, OpenTreeFlags, UnmountFlags, mount_bind, open_tree, unmount};
+use std::ffi::CStr;
+use stockade_policy::{FileKind, Identity, MaskLook};
+
+/// Builds all mounts. `mapped` returns once user ids are mapped: before that no file can be made.
+pub(super) fn build(script: &Script, mapped: impl FnOnce() -> Result<(), Errno>) -> Built {
+    let cut_off = Attributes { set: 0, private: true, recursive: true };
+    set_attributes(CWD, c"/", cut_off).during(Step::Root)?;
+    let host = open_tree(
+        CWD,
+        c"/",
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE,
+    )
+    .during(Step::Root)?;
+    if let Root::Host(set) = script.root {
+        set_attributes(CWD, c"/", Attributes { set, private: false, recursive: true }).during(Step::Root)?;
+    }
+    mapped().during(Step::Root)?;
+    rustix::process::umask(Mode::empty());
+    let staging = Staging::lay(&host).during(Step::Staging)?;
+    let root = match script.root {
+        Root::Host(_) => openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?,
+        Root::Listed => listed_root(&staging).during(Step::Root)?,
+    };
+    let mut builder = Builder { staging: &staging, root: &root, holes: 0 };
+    let (last, steps) = script.steps.split_last().ok_or(Failure {
+        step: Step::Root,
+        index: 0,
+        errno: Errno::INVAL,
+    })?;
+    for (index, step) in steps.iter().enumerate() {
+        builder.lay(step, index)?;
+    }
+    staging.freeze()?;
+    let covers = devices::Covers::take(&staging).during(Step::Cover)?;
+    // The kernel gives a fresh /proc only while one that shows everything is still in sight.
+    let proc = devices::new_proc().during(Step::Proc)?;
+    match script.root {
+        Root::Host(_) => {
+            // The staging, and with it the host's writable tree, goes; /proc is free again.
+            unmount(c"/proc", UnmountFlags::DETACH).during(Step::Staging)?;
+            let place = openat(CWD, c"/proc", PLACE, Mode::empty()).during(Step::Proc)?;
+            attach(&proc, place).during(Step::Proc)?;
+        }
+        Root::Listed => {
+            let place = builder.target(last, steps.len(), FileKind::Directory)?;
+            attach(&proc, place).during(Step::Proc)?;
+            pivot(&root).during(Step::Pivot)?;
+        }
+    }
+    covers.lay().during(Step::Cover)?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    rustix::process::chdir(c"/").during(Step::Root)
+}
+
+struct Builder<'a> {
+    staging: &'a Staging,
+    root: &'a OwnedFd,
+    /// How many masks with holes there are so far.
+    holes: u32,
+}
+
+impl Builder<'_> {
+    fn lay(&mut self, step: &MountStep, index: usize) -> Built {
+        match &step.kind {
+            StepKind::Bind { identity, attributes } => self.bind(step, index, identity, *attributes),
+            StepKind::Mask { identity, look } => self.mask(step, index, identity, *look),
+            StepKind::Tmpfs { mode, size } => {
+                let mounted = new_tmpfs(mode, size.as_deref()).during_mount(Step::Tmpfs, index)?;
+                let target = self.target(step, index, FileKind::Directory)?;
+                attach(&mounted, target).during_mount(Step::Tmpfs, index)
+            }
+            StepKind::Dev => {
+                let target = self.target(step, index, FileKind::Directory)?;
+                devices::lay(self.staging, target).during_mount(Step::Device, index)
+            }
+            StepKind::Symlink { target } => {
+                self.make_parents(step, index)?;
+                symlinkat(target, self.root, &step.path).during_mount(Step::Directory, index)
+            }
+            StepKind::Proc => Ok(()),
+        }
+    }
+
+    /// Brings a file or directory of the host in, as it was checked.
+    fn bind(&self, step: &MountStep, index: usize, identity: &Identity, set: u64) -> Built {
+        let source = place(&self.staging.host, &step.path).during_mount(Step::Open, index)?;
+        expect(&source, identity, index)?;
+        let tree = self.staging.clone_of(&source).during_mount(Step::Bind, index)?;
+        let attributes = Attributes { set, private: false, recursive: true };
+        set_attributes(&tree, c"", attributes).during_mount(Step::Bind, index)?;
+        let target = self.target(step, index, identity.kind)?;
+        if step.target == Target::Host {
+            expect(&target, identity, index)?;
+        }
+        attach(&tree, target).during_mount(Step::Bind, index)
+    }
+
+    /// Hides a file or directory.
+    ///
+    /// With `mount` on a bare name instead of descriptors, a third of the cost, which counts when there
+    /// are thousands. `mount` follows a symbolic link that somebody puts there meanwhile; a mask laid
+    /// elsewhere gives nothing away, and that the name itself is masked is checked afterwards.
+    fn mask(&mut self, step: &MountStep, index: usize, identity: &Identity, look: MaskLook) -> Built {
+        let parent = match step.target {
+            Target::Host => place(self.root, &step.parent),
+            Target::Ours => {
+                drop(self.target(step, index, identity.kind)?);
+                place(self.root, &step.parent)
+            }
+        }
+        .during_mount(Step::Open, index)?;
+        let before = statat(&parent, &step.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+            .during_mount(Step::Open, index)?;
+        if step.target == Target::Host && !same(&before, identity) {
+            return Err(Errno::STALE).during_mount(Step::Changed, index);
+        }
+        let mut hole = Digits::new();
+        let source = match (identity.kind, look) {
+            (FileKind::Directory, MaskLook::Unreadable) => c"/proc/d",
+            (FileKind::Directory, MaskLook::Empty) => c"/proc/e",
+            (FileKind::Directory, MaskLook::Holes) => {
+                let path = hole.path(c"/proc/", self.holes);
+                self.holes += 1;
+                mkdirat(CWD, path, Mode::from_raw_mode(0o555)).during_mount(Step::Mask, index)?;
+                path
+            }
+            (FileKind::File | FileKind::Symlink, _) => c"/proc/f",
+        };
+        rustix::process::fchdir(&parent).during_mount(Step::Mask, index)?;
+        mount_bind(source, &step.name).during_mount(Step::Mask, index)?;
+        let after = statat(&parent, &step.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+            .during_mount(Step::Mask, index)?;
+        let staged = fstat(&self.staging.top).during_mount(Step::Mask, index)?;
+        if after.st_dev == staged.st_dev { Ok(()) } else { Err(Errno::STALE).during_mount(Step::Changed, index) }
+    }
+
+    /// Where a step's mount goes; made first if it lies on files of our own.
+    fn target(&self, step: &MountStep, index: usize, kind: FileKind) -> Built<OwnedFd> {
+        if step.target == Target::Ours {
+            self.make_parents(step, index)?;
+            let made = if kind == FileKind::Directory {
+                mkdirat(self.root, &step.path, Mode::from_raw_mode(0o755))
+            } else {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+                openat(self.root, &step.path, flags, Mode::empty()).map(drop)
+            };
+            exists(made).during_mount(Step::Directory, index)?;
+        }
+        place(self.root, &step.path).during_mount(Step::Open, index)
+    }
+
+    fn make_parents(&self, step: &MountStep, index: usize) -> Built {
+        let mut buffer = [0_u8; libc::PATH_MAX as usize];
+        let path = step.parent.to_bytes_with_nul();
+        for end in (0..path.len()).filter(|at| *at > 0 && matches!(path[*at], b'/' | 0)) {
+            let Some(part) = buffer.get_mut(..=end) else {
+                return Err(Errno::NAMETOOLONG).during_mount(Step::Directory, index);
+            };
+            part[..end].copy_from_slice(&path[..end]);
+            part[end] = 0;
+            let part = CStr::from_bytes_with_nul(part).map_err(|_| Errno::INVAL);
+            let part = part.during_mount(Step::Directory, index)?;
+            exists(mkdirat(self.root, part, Mode::from_raw_mode(0o755))).during_mount(Step::Directory, index)?;
+        }
+        Ok(())
+    }
+}
+
+fn exists(made: Result<(), Errno>) -> Result<(), Errno> {
+    if made == Err(Errno::EXIST) { Ok(()) } else { made }
+}
+
+fn expect(place: &OwnedFd, identity: &Identity, index: usize) -> Built {
+    let found = fstat(place).during_mount(Step::Open, index)?;
+    if same(&found, identity) { Ok(()) } else { Err(Errno::STALE).during_mount(Step::Changed, index) }
+}
+
+fn same(found: &rustix::fs::Stat, identity: &Identity) -> bool {
+    let kind = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Symlink,
+        _ => FileKind::File,
+    };
+    found.st_dev == identity.dev && found.st_ino == identity.ino && kind == identity.kind
+}
+
+/// An empty tree, attached inside the staging so that mounts can be laid on it.
+fn listed_root(staging: &Staging) -> Result<OwnedFd, Errno> {
+    mkdirat(&staging.top, c"r", Mode::from_raw_mode(0o755))?;
+    let tree = new_tmpfs(c"755", None)?;
+    attach(&tree, openat(&staging.top, c"r", PLACE, Mode::empty())?)?;
+    openat(CWD, c"/proc/r", PLACE, Mode::empty())
+}
+
+/// Makes `root` the root and lets go of the host's tree.
+fn pivot(root: &OwnedFd) -> Result<(), Errno> {
+    set_attributes(
+        root,
+        c"",
+        Attributes { set: MountAttrFlags::MOUNT_ATTR_RDONLY.bits().into(), private: false, recursive: false },
+    )?;
+    rustix::process::fchdir(root)?;
+    rustix::process::pivot_root(c".", c".")?;
+    unmount(c".", UnmountFlags::DETACH)
+}
+
+/// Writes a path with a number at its end, without allocating.
+struct Digits([u8; 32]);
+
+impl Digits {
+    fn new() -> Self {
+        Self([0; 32])
+    }
+
+    fn path(&mut self, prefix: &CStr, number: u32) -> &CStr {
+        let prefix = prefix.to_bytes();
+        let mut digits = [0_u8; 10];
+        let mut at = digits.len();
+        let mut rest = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.0[..prefix.len()].copy_from_slice(prefix);
+        self.0[prefix.len()..prefix.len() + digits.len() - at].copy_from_slice(&digits[at..]);
+        CStr::from_bytes_until_nul(&self.0).unwrap_or(c"")
+    }
+}

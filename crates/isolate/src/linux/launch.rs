@@ -1,0 +1,203 @@
+//! From a compiled script to a first process with its walls up.
+
+use super::init::{self, Workspace};
+use super::probe;
+use super::script::Script;
+use super::sys::{self, Side};
+use super::wire::{Order, PACKET, Report, Step};
+use crate::CreateError;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
+use std::io::{self, Write};
+use stockade_policy::{NetworkPlan, WallLayer};
+use tokio::io::unix::AsyncFd;
+
+/// A first process that is being set up.
+pub(crate) struct Launched {
+    pub(crate) control: AsyncFd<OwnedFd>,
+    pub(crate) pidfd: AsyncFd<OwnedFd>,
+}
+
+/// Clones the first process and lets it build.
+pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
+    let (ours, theirs) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(step("make the control socket"))?;
+    let mut namespaces = libc::CLONE_NEWUSER
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWCGROUP;
+    if script.network == NetworkPlan::Loopback {
+        namespaces |= libc::CLONE_NEWNET;
+    }
+    let mut workspace = Workspace::new();
+    let (pid, pidfd) = match sys::clone_init(namespaces).map_err(no_namespaces)? {
+        Side::Init => init::run(script, &mut workspace, theirs.as_fd()),
+        Side::Launcher { pid, pidfd } => (pid, pidfd),
+    };
+    drop(theirs);
+    // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
+    let guard = Unfinished(Some(pidfd));
+    write_maps(pid)?;
+    rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL).map_err(step("let the set-up go on"))?;
+    rustix::io::ioctl_fionbio(&ours, true).map_err(step("make the control socket"))?;
+    let unwatched = |source| CreateError::Step {
+        act: "watch the first process",
+        path: None,
+        source,
+        hint: "call from inside a tokio runtime with I/O enabled",
+    };
+    Ok(Launched {
+        control: sys::watch(ours).map_err(unwatched)?,
+        pidfd: sys::watch(guard.finish()?).map_err(unwatched)?,
+    })
+}
+
+impl Launched {
+    /// Waits until the walls stand, or says which did not.
+    pub(crate) async fn ready(&self, script: &Script) -> Result<(), CreateError> {
+        let mut packet = [0; PACKET];
+        let received = self
+            .control
+            .async_io(tokio::io::Interest::READABLE, |socket| {
+                Ok(rustix::net::recv(socket, &mut packet, RecvFlags::empty())?.0)
+            })
+            .await;
+        match received.ok().filter(|length| *length == PACKET).and_then(|_| Report::decode(&packet)) {
+            Some(Report::Ready) => Ok(()),
+            Some(Report::Failed { step, index, errno }) => {
+                Err(explain(script, step, index, io::Error::from_raw_os_error(errno)))
+            }
+            _ => Err(CreateError::Died),
+        }
+    }
+}
+
+/// Kills and reaps a child whose set-up did not get through.
+struct Unfinished(Option<OwnedFd>);
+
+impl Unfinished {
+    fn finish(mut self) -> Result<OwnedFd, CreateError> {
+        self.0.take().ok_or(CreateError::Died)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(pidfd) = &self.0 {
+            end(pidfd);
+        }
+    }
+}
+
+/// Kills a first process, and with it everything inside, and waits until it is gone.
+pub(crate) fn end(pidfd: impl AsFd) {
+    let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
+    let _ = sys::reap_pidfd(pidfd.as_fd());
+}
+
+/// Gives the child its ids. A root caller's whole range is mapped one to one, so that files keep their
+/// owners; anybody else may map only themselves.
+fn write_maps(pid: u32) -> Result<(), CreateError> {
+    let write = |name: &str, text: &str| {
+        let path = format!("/proc/{pid}/{name}");
+        let file = std::fs::OpenOptions::new().write(true).open(&path);
+        // One write: the kernel takes a map only whole.
+        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| CreateError::Step {
+            act: "map user and group ids in",
+            path: Some(path.into()),
+            source,
+            hint: probe::USER_NAMESPACE_HINT,
+        })
+    };
+    if rustix::process::geteuid().is_root() {
+        let own_map = |name: &str| -> Result<String, CreateError> {
+            let path = format!("/proc/self/{name}");
+            let map = std::fs::read_to_string(&path).map_err(|source| CreateError::Step {
+                act: "read",
+                path: Some(path.into()),
+                source,
+                hint: "mount /proc",
+            })?;
+            Ok(one_to_one(&map))
+        };
+        write("uid_map", &own_map("uid_map")?)?;
+        return write("gid_map", &own_map("gid_map")?);
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    let gid = rustix::process::getegid().as_raw();
+    write("setgroups", "deny")?;
+    write("uid_map", &format!("{uid} {uid} 1"))?;
+    write("gid_map", &format!("{gid} {gid} 1"))
+}
+
+/// The ids we have, mapped to themselves.
+fn one_to_one(map: &str) -> String {
+    let lines = map.lines().filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        let (inside, _, count) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(format!("{inside} {inside} {count}\n"))
+    });
+    lines.collect()
+}
+
+fn step(act: &'static str) -> impl Fn(Errno) -> CreateError {
+    move |errno| CreateError::Step {
+        act,
+        path: None,
+        source: errno.into(),
+        hint: "the system may be short of descriptors, processes or memory",
+    }
+}
+
+fn no_namespaces(errno: Errno) -> CreateError {
+    CreateError::MissingLayer {
+        layer: WallLayer::UserNamespace,
+        because: String::new(),
+        reason: format!("new namespaces were refused ({errno})"),
+        hint: probe::namespace_hint(),
+    }
+}
+
+/// Turns a step's number back into words.
+fn explain(script: &Script, step: Step, index: u32, source: io::Error) -> CreateError {
+    let path = script.steps.get(index as usize).map(|step| step.shown.clone());
+    let (act, hint) = match step {
+        Step::Changed => {
+            return CreateError::Changed { path: path.unwrap_or_default() };
+        }
+        Step::Open if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ELOOP | libc::ENOTDIR)) => {
+            return CreateError::Changed { path: path.unwrap_or_default() };
+        }
+        Step::Loopback => ("bring the sandbox's own loopback up", probe::USER_NAMESPACE_HINT),
+        Step::Root | Step::Staging | Step::Pivot => ("prepare the sandbox's own mounts", probe::USER_NAMESPACE_HINT),
+        Step::Open => ("open", "the caller must be able to reach every path its rules name"),
+        Step::Bind => ("bring in", "a file system may refuse to be mounted again; leave the path out"),
+        Step::Mask => ("mask", "the kernel limits mounts (fs.mount-max); deny a directory instead of many files"),
+        Step::Directory => ("make the mount point of", "run `stockade plan` and look for overlapping rules"),
+        Step::Tmpfs => ("mount a private file system on", "the machine may be out of memory"),
+        Step::Device => ("build the private /dev at", "the host's own /dev must hold null, zero, full, random, tty"),
+        Step::Proc | Step::Cover => ("mount a fresh /proc", probe::PROC_HINT),
+        Step::Landlock => ("prepare the landlock rules", "run `stockade doctor`"),
+        Step::Privileges => ("give up privileges", "run `stockade doctor`"),
+        Step::Serve => ("start serving", "the system may be short of descriptors or memory"),
+    };
+    CreateError::Step { act, path, source, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_to_one;
+
+    #[test]
+    fn a_containers_map_keeps_its_ranges() {
+        assert_eq!(one_to_one("         0     100000      65536\n  65536 1 1\n"), "0 0 65536\n65536 65536 1\n");
+    }
+}

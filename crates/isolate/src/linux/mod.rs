@@ -1,0 +1,45 @@
+//! The native engine: namespaces, mounts, Landlock and seccomp by direct system calls, no helper program.
+//!
+//! `script` compiles a Plan; `launch` clones the first process (`init`), which builds the walls and then
+//! serves; `sandbox` is the launcher's handle on it; `exec` and `pump` start and follow one command.
+
+mod exec;
+mod init;
+mod launch;
+mod layers;
+mod probe;
+mod pump;
+mod sandbox;
+mod script;
+mod seccomp;
+mod sys;
+mod wire;
+
+pub use probe::{ProbeResult, probe};
+pub use sys::watch;
+
+use crate::{BoxFuture, CreateError, Provider, Sandbox};
+use sandbox::NativeSandbox;
+use std::sync::Arc;
+use stockade_policy::Plan;
+
+/// Makes sandboxes out of the Linux kernel's own parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NativeProvider;
+
+impl NativeProvider {
+    /// A provider; it keeps nothing between sandboxes.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Provider for NativeProvider {
+    fn kind(&self) -> &'static str {
+        "native"
+    }
+
+    fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>> {
+        Box::pin(async move { Ok(Arc::new(NativeSandbox::create(plan).await?) as Arc<dyn Sandbox>) })
+    }
+}

@@ -1,0 +1,91 @@
+//! What this machine's kernel offers, and what to do where it does not.
+
+use super::script::MIN_LANDLOCK_ABI;
+use super::sys;
+use std::fs;
+use stockade_policy::{LayerState, WallLayer};
+
+/// One wall as the machine offers it.
+#[derive(Clone, Debug)]
+pub struct ProbeResult {
+    /// Which wall.
+    pub layer: WallLayer,
+    /// Whether it would stand.
+    pub state: LayerState,
+    /// What would mend it, where it would not.
+    pub hint: Option<String>,
+}
+
+pub(crate) const USER_NAMESPACE_HINT: &str = "run `stockade doctor`: user namespaces may be restricted by AppArmor, a sysctl or the container this runs in";
+pub(crate) const PROC_HINT: &str = "a container that masks parts of /proc keeps others from mounting one; start it with its /proc unmasked (docker: --security-opt systempaths=unconfined)";
+
+/// The remedy for user namespaces that are refused, from what the machine says about itself.
+pub(crate) fn namespace_hint() -> String {
+    let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        return "AppArmor restricts user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for stockade that allows userns".into();
+    }
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return "`sysctl kernel.unprivileged_userns_clone=1` lets ordinary users make user namespaces".into();
+    }
+    if is("/proc/sys/user/max_user_namespaces", "0") {
+        return "`sysctl user.max_user_namespaces=15000` lets users make user namespaces".into();
+    }
+    if fs::metadata("/.dockerenv").is_ok() || fs::metadata("/run/.containerenv").is_ok() {
+        return "this runs in a container whose seccomp profile refuses namespaces: start it with a profile that allows clone and unshare (docker: --security-opt seccomp=unconfined)".into();
+    }
+    "the kernel needs CONFIG_USER_NS and the other namespaces; a seccomp filter or limit above this process may refuse them".into()
+}
+
+/// Asks the kernel what it offers, without starting anything.
+pub fn probe() -> Vec<ProbeResult> {
+    let mut results = Vec::new();
+    for (layer, file) in [
+        (WallLayer::UserNamespace, "user"),
+        (WallLayer::MountNamespace, "mnt"),
+        (WallLayer::PidNamespace, "pid"),
+        (WallLayer::IpcNamespace, "ipc"),
+        (WallLayer::UtsNamespace, "uts"),
+        (WallLayer::CgroupNamespace, "cgroup"),
+        (WallLayer::NetworkNamespace, "net"),
+    ] {
+        results.push(match fs::symlink_metadata(format!("/proc/self/ns/{file}")) {
+            Ok(_) => enforced(layer, String::new()),
+            Err(error) => missing(layer, format!("/proc/self/ns/{file}: {error}"), namespace_hint()),
+        });
+    }
+    let landlock = sys::landlock_abi();
+    results.push(if landlock >= MIN_LANDLOCK_ABI {
+        enforced(WallLayer::Landlock, format!("ABI {landlock}"))
+    } else {
+        missing(WallLayer::Landlock, landlock_reason(landlock), LANDLOCK_HINT.into())
+    });
+    let actions = fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").unwrap_or_default();
+    results.push(if actions.contains("errno") {
+        enforced(WallLayer::Seccomp, actions.trim().into())
+    } else {
+        missing(WallLayer::Seccomp, "no seccomp filters".into(), "the kernel needs CONFIG_SECCOMP_FILTER".into())
+    });
+    results.push(enforced(WallLayer::Privileges, String::new()));
+    results.push(enforced(WallLayer::ProcessLimits, String::new()));
+    results
+}
+
+pub(crate) const LANDLOCK_HINT: &str =
+    "the kernel needs CONFIG_SECURITY_LANDLOCK, version 5.19 or later, and `landlock` among its lsm= parameters";
+
+pub(crate) fn landlock_reason(abi: u32) -> String {
+    if abi == 0 {
+        "the kernel does not offer it".into()
+    } else {
+        format!("ABI {abi} is too old, {MIN_LANDLOCK_ABI} is needed")
+    }
+}
+
+fn enforced(layer: WallLayer, detail: String) -> ProbeResult {
+    ProbeResult { layer, state: LayerState::Enforced { detail }, hint: None }
+}
+
+fn missing(layer: WallLayer, reason: String, hint: String) -> ProbeResult {
+    ProbeResult { layer, state: LayerState::Missing { reason }, hint: Some(hint) }
+}

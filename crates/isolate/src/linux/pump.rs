@@ -1,0 +1,260 @@
+//! Following one command: its output, its time limit, its caller's wishes, its end.
+
+use super::sandbox::{Job, Reported};
+use super::wire::{Order, Report};
+use crate::running::Wish;
+use crate::{Command, Running};
+use rustix::fd::OwnedFd;
+use std::time::{Duration, Instant, SystemTime};
+use stockade_policy::{Event, Exit, Outcome, Usage, Violation, ViolationKind};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+/// How long a cancelled command has to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// Events that may wait for a slow reader before the command's own output waits.
+const EVENTS: usize = 64;
+const CHUNK: usize = 64 * 1024;
+
+/// A started command before its caller has it.
+pub(crate) struct Pump {
+    pub(crate) job: Job,
+    pub(crate) reports: mpsc::UnboundedReceiver<Reported>,
+    pub(crate) stdout: Option<pipe::Receiver>,
+    pub(crate) stderr: Option<pipe::Receiver>,
+    pub(crate) label: String,
+    pub(crate) pid: u32,
+}
+
+impl Pump {
+    /// Starts following and gives the caller their handle.
+    pub(crate) fn run(self, command: &Command, stdin: Option<pipe::Sender>, terminal: Option<OwnedFd>) -> Running {
+        let (events, receiver) = mpsc::channel(EVENTS);
+        let (wishes, wished) = mpsc::unbounded_channel();
+        let pid = self.pid;
+        let follower = Follower {
+            started: Instant::now(),
+            deadline: command.time_limit.map(|limit| (Instant::now() + limit, limit)),
+            grace: None,
+            left: command.output_limit,
+            limit: command.output_limit.unwrap_or(u64::MAX),
+            truncated: false,
+            forced: None,
+            events,
+            violations: Vec::new(),
+            pump: self,
+        };
+        tokio::spawn(follower.follow(wished));
+        Running { events: receiver, wishes, stdin, terminal, pid }
+    }
+}
+
+struct Follower {
+    pump: Pump,
+    events: mpsc::Sender<Event>,
+    started: Instant,
+    deadline: Option<(Instant, Duration)>,
+    /// When a cancelled command is killed.
+    grace: Option<Instant>,
+    /// Bytes of output that may still be passed on; `None` without a limit.
+    left: Option<u64>,
+    limit: u64,
+    truncated: bool,
+    /// How the run ends whatever the command says.
+    forced: Option<Exit>,
+    violations: Vec<Violation>,
+}
+
+/// What woke the follower.
+enum Woken {
+    Ended(Option<Reported>),
+    Output(Stream),
+    Wish(Option<Wish>),
+    Deadline,
+    Grace,
+}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Follower {
+    async fn follow(mut self, mut wishes: mpsc::UnboundedReceiver<Wish>) {
+        let started = Event::Started { sandbox: self.pump.job.shared.id.clone(), pid: self.pump.pid };
+        let _ = self.events.send(started).await;
+        let mut wished_for = true;
+        let (exit, usage) = loop {
+            let woken = tokio::select! {
+                biased;
+                report = self.pump.reports.recv() => Woken::Ended(report),
+                () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
+                () = until(self.grace) => Woken::Grace,
+                wish = wishes.recv(), if wished_for => Woken::Wish(wish),
+                () = readable(self.pump.stdout.as_ref(), &self.events) => Woken::Output(Stream::Stdout),
+                () = readable(self.pump.stderr.as_ref(), &self.events) => Woken::Output(Stream::Stderr),
+            };
+            match woken {
+                Woken::Ended(report) => break ended(report.map(|(report, _)| report)),
+                Woken::Output(stream) => {
+                    self.pass_on(stream).await;
+                }
+                Woken::Wish(Some(Wish::Signal(signal))) => self.signal(signal).await,
+                Woken::Wish(Some(Wish::Cancel(signal))) => {
+                    self.forced.get_or_insert(Exit::Cancelled { signal });
+                    self.grace.get_or_insert(Instant::now() + GRACE);
+                    self.signal(signal).await;
+                }
+                Woken::Wish(None) => {
+                    // The caller dropped its handle: nobody is left who wants the command.
+                    wished_for = false;
+                    self.forced.get_or_insert(Exit::Cancelled { signal: libc::SIGKILL });
+                    self.signal(libc::SIGKILL).await;
+                }
+                Woken::Deadline => self.time_out().await,
+                Woken::Grace => self.kill_all().await,
+            }
+        };
+        // What the command wrote before it ended is in the pipes by now; what others still hold open is
+        // not waited for.
+        while self.pass_on(Stream::Stdout).await {}
+        while self.pass_on(Stream::Stderr).await {}
+        self.finish(exit, usage).await;
+    }
+
+    async fn signal(&self, signal: i32) {
+        // An error means the sandbox is gone; the report channel says so next.
+        let _ = self.pump.job.shared.send(Order::Signal { id: self.pump.job.id, signal }, &[]).await;
+    }
+
+    async fn kill_all(&mut self) {
+        self.grace = None;
+        let _ = self.pump.job.shared.send(Order::KillAll, &[]).await;
+    }
+
+    async fn time_out(&mut self) {
+        if let Some((_, limit)) = self.deadline.take() {
+            self.forced = Some(Exit::TimedOut);
+            let subject = format!("maxExecutionTime {} ms", limit.as_millis());
+            let violation = self.violation(subject);
+            let _ = self.events.send(Event::Violation(violation.clone())).await;
+            self.violations.push(violation);
+        }
+        self.kill_all().await;
+    }
+
+    /// Passes on one piece of output. False when there is none right now.
+    async fn pass_on(&mut self, stream: Stream) -> bool {
+        let pipe = match stream {
+            Stream::Stdout => &mut self.pump.stdout,
+            Stream::Stderr => &mut self.pump.stderr,
+        };
+        let Some(open) = pipe else { return false };
+        let mut data = vec![0; CHUNK];
+        match open.try_read(&mut data) {
+            Ok(0) => {
+                *pipe = None;
+                return false;
+            }
+            Ok(length) => data.truncate(length),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
+            Err(_) => {
+                *pipe = None;
+                return false;
+            }
+        }
+        if let Some(left) = &mut self.left {
+            let fits = usize::try_from(*left).unwrap_or(usize::MAX).min(data.len());
+            let cut = fits < data.len();
+            data.truncate(fits);
+            *left -= fits as u64;
+            if cut && !self.truncated {
+                self.truncated = true;
+                self.send_output(stream, data).await;
+                let _ = self.events.send(Event::Truncated { limit: self.limit }).await;
+                return true;
+            }
+        }
+        self.send_output(stream, data).await;
+        true
+    }
+
+    async fn send_output(&self, stream: Stream, data: Vec<u8>) {
+        if data.is_empty() {
+            return;
+        }
+        let event = match stream {
+            Stream::Stdout => Event::Stdout { data },
+            Stream::Stderr => Event::Stderr { data },
+        };
+        // A reader that is gone loses its output; the command is drained all the same.
+        let _ = self.events.send(event).await;
+    }
+
+    async fn finish(self, exit: Exit, usage: Usage) {
+        let exit = self.forced.unwrap_or(exit);
+        let timed_out = exit == Exit::TimedOut;
+        let shared = &self.pump.job.shared;
+        let outcome = Outcome {
+            exit,
+            exit_code: exit.status(),
+            sandboxed: true,
+            kind: "native".into(),
+            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            blocked: timed_out,
+            blocked_reason: timed_out.then(|| "the time limit was reached".into()),
+            blocked_resource: self.violations.first().map(|violation| violation.subject.clone()),
+            truncated: self.truncated,
+            usage,
+            violations: self.violations,
+            enforcement: shared.enforcement.clone(),
+        };
+        let _ = self.events.send(Event::Exited(Box::new(outcome))).await;
+    }
+
+    fn violation(&self, subject: String) -> Violation {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Violation {
+            seq: self.violations.len() as u64 + 1,
+            time: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            sandbox: self.pump.job.shared.id.clone(),
+            command: self.pump.label.clone(),
+            pid: self.pump.pid,
+            program: None,
+            kind: ViolationKind::Limit,
+            subject,
+            rule: None,
+            suggestion: Some("--timeout".into()),
+        }
+    }
+}
+
+fn ended(report: Option<Report>) -> (Exit, Usage) {
+    let Some(Report::Exited { status, user_us, system_us, max_rss_kib, .. }) = report else {
+        // The first process went away, and took the command with it.
+        return (Exit::Signal { signal: libc::SIGKILL }, Usage::default());
+    };
+    let exit = if libc::WIFSIGNALED(status) {
+        Exit::Signal { signal: libc::WTERMSIG(status) }
+    } else {
+        Exit::Code { code: libc::WEXITSTATUS(status) }
+    };
+    (exit, Usage { user_us, system_us, max_rss_kib })
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Ready when there is output and room for an event.
+async fn readable(pipe: Option<&pipe::Receiver>, events: &mpsc::Sender<Event>) {
+    let Some(pipe) = pipe else { return std::future::pending().await };
+    // Without room for an event the output waits in the pipe, and so does the command. A reader that is
+    // gone (an error here) holds nothing up.
+    let _ = events.reserve().await;
+    let _ = pipe.readable().await;
+}

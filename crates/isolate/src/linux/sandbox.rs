@@ -1,0 +1,268 @@
+//! The launcher's handle on a live sandbox.
+
+use super::exec::{self, Prepared};
+use super::launch::{self, launch};
+use super::layers;
+use super::pump::Pump;
+use super::script::Script;
+use super::sys;
+use super::wire::{Order, PACKET, Report, Stage};
+use crate::{BoxFuture, Command, CreateError, ExecError, Health, Running, Sandbox};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{Errno, IoSlice, IoSliceMut};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use std::collections::HashMap;
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_policy::{Enforcement, Plan};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{mpsc, watch};
+
+/// A report about one command, with the terminal that may come with it.
+pub(crate) type Reported = (Report, Option<OwnedFd>);
+
+/// What all handles and tasks of one sandbox share.
+pub(crate) struct Shared {
+    pub(crate) id: String,
+    pub(crate) enforcement: Enforcement,
+    plan: Arc<Plan>,
+    control: AsyncFd<OwnedFd>,
+    pidfd: AsyncFd<OwnedFd>,
+    jobs: Mutex<Jobs>,
+    /// Becomes true when the first process has been reaped.
+    gone: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    next: u32,
+    waiting: HashMap<u32, mpsc::UnboundedSender<Reported>>,
+    closed: bool,
+}
+
+/// A sandbox of the native engine.
+pub(crate) struct NativeSandbox {
+    shared: Arc<Shared>,
+}
+
+impl NativeSandbox {
+    /// Builds the walls of a plan.
+    pub(crate) async fn create(plan: Arc<Plan>) -> Result<Self, CreateError> {
+        let landlock_abi = sys::landlock_abi();
+        let enforcement = layers::settle(&plan, landlock_abi)?;
+        let script = Script::compile(&plan, landlock_abi)?;
+        let launched = launch(&script)?;
+        if let Err(error) = launched.ready(&script).await {
+            launch::end(launched.pidfd);
+            return Err(error);
+        }
+        let shared = Arc::new(Shared {
+            id: new_id(),
+            enforcement,
+            plan,
+            control: launched.control,
+            pidfd: launched.pidfd,
+            jobs: Mutex::default(),
+            gone: watch::Sender::new(false),
+        });
+        tokio::spawn(keep(Arc::clone(&shared)));
+        Ok(Self { shared })
+    }
+
+    async fn start(&self, mut command: Command) -> Result<Running, ExecError> {
+        let shared = &self.shared;
+        let (job, mut reports) = shared.new_job()?;
+        let program = command.argv.first().cloned().unwrap_or_default();
+        let cwd = command.cwd.clone();
+        let Prepared { order, descriptors, stdin, stdout, stderr } =
+            exec::prepare(&shared.plan, job.id, &mut command)?;
+        shared.send(order, &descriptors).await?;
+        drop(descriptors);
+        let (pid, terminal) = match reports.recv().await {
+            Some((Report::Started { pid, .. }, terminal)) => (pid, terminal),
+            Some((Report::NotStarted { stage, errno, .. }, _)) => {
+                let source = io::Error::from_raw_os_error(errno);
+                return Err(match stage {
+                    Stage::Program => ExecError::Program { program: program.into(), source },
+                    Stage::Directory => ExecError::Directory { path: cwd, source },
+                    other => ExecError::Step { act: stage_name(other), source },
+                });
+            }
+            _ => return Err(ExecError::Gone),
+        };
+        let label = command.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        Ok(Pump { job, reports, stdout, stderr, label, pid }.run(&command, stdin, terminal))
+    }
+}
+
+impl Sandbox for NativeSandbox {
+    fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        &self.shared.enforcement
+    }
+
+    fn exec(&self, command: Command) -> BoxFuture<'_, Result<Running, ExecError>> {
+        Box::pin(self.start(command))
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        // An error means the sandbox is gone, and with it every process to be stopped.
+        Box::pin(async { self.shared.send(Order::KillAll, &[]).await.unwrap_or(()) })
+    }
+
+    fn destroy(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.shared.kill();
+            // The sender lives in `shared`, so this ends only when the keeper has reaped.
+            let _ = self.shared.gone.subscribe().wait_for(|gone| *gone).await;
+        })
+    }
+
+    fn health(&self) -> Health {
+        if self.shared.jobs().closed { Health::Stopped } else { Health::Running }
+    }
+}
+
+impl Drop for NativeSandbox {
+    fn drop(&mut self) {
+        self.shared.kill();
+    }
+}
+
+/// A registered command; unregisters itself.
+pub(crate) struct Job {
+    pub(crate) id: u32,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.shared.jobs().waiting.remove(&self.id);
+    }
+}
+
+impl Shared {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        // The table stays sound whatever a panicking holder did: entries are only added and removed whole.
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn new_job(self: &Arc<Self>) -> Result<(Job, mpsc::UnboundedReceiver<Reported>), ExecError> {
+        let mut jobs = self.jobs();
+        if jobs.closed {
+            return Err(ExecError::Gone);
+        }
+        jobs.next += 1;
+        let id = jobs.next;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        jobs.waiting.insert(id, sender);
+        Ok((Job { id, shared: Arc::clone(self) }, receiver))
+    }
+
+    /// Sends an order and what travels with it.
+    pub(crate) async fn send(&self, order: Order, descriptors: &[OwnedFd]) -> Result<(), ExecError> {
+        let packet = order.encode();
+        let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        let sent = self.control.async_io(Interest::WRITABLE, |socket| {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(super::wire::MAX_DESCRIPTORS))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            if !descriptors.is_empty() {
+                ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+            }
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            Ok(sendmsg(socket, &[IoSlice::new(&packet)], &mut ancillary, flags)?)
+        });
+        match sent.await {
+            Ok(_) => Ok(()),
+            Err(error) if is_closed(&error) => Err(ExecError::Gone),
+            Err(source) => Err(ExecError::Step { act: "speak to the sandbox's first process", source }),
+        }
+    }
+
+    /// Kills the first process, and with it everything inside. The keeper reaps it.
+    pub(crate) fn kill(&self) {
+        if !*self.gone.borrow() {
+            let _ = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
+        }
+    }
+
+    async fn receive(&self) -> io::Result<Option<Reported>> {
+        self.control
+            .async_io(Interest::READABLE, |socket| {
+                let mut packet = [0; PACKET];
+                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+                let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+                let message = recvmsg(
+                    socket,
+                    &mut [IoSliceMut::new(&mut packet)],
+                    &mut ancillary,
+                    RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
+                )?;
+                let terminal = ancillary.drain().find_map(|message| match message {
+                    RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+                    _ => None,
+                });
+                let whole = (message.bytes == PACKET).then(|| Report::decode(&packet)).flatten();
+                Ok(whole.map(|report| (report, terminal)))
+            })
+            .await
+    }
+}
+
+/// Hands reports to whom they concern until the first process is gone, then reaps it.
+async fn keep(shared: Arc<Shared>) {
+    while let Ok(Some((report, terminal))) = shared.receive().await {
+        let id = match report {
+            Report::Started { id, .. } | Report::NotStarted { id, .. } | Report::Exited { id, .. } => id,
+            Report::Ready | Report::Failed { .. } => continue,
+        };
+        if let Some(waiting) = shared.jobs().waiting.get(&id) {
+            // A receiver that is gone no longer wants to know.
+            let _ = waiting.send((report, terminal));
+        }
+    }
+    {
+        let mut jobs = shared.jobs();
+        jobs.closed = true;
+        jobs.waiting.clear();
+    }
+    shared.kill();
+    // Readable means ended, so that reaping does not block.
+    let _ = shared.pidfd.readable().await;
+    let _ = sys::reap_pidfd(shared.pidfd.as_fd());
+    shared.gone.send_replace(true);
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN))
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Table => "start another command: too many run in this sandbox",
+        Stage::Image => "read the command",
+        Stage::Terminal => "open the private terminal",
+        Stage::Process => "make a process",
+        Stage::Session => "make a session",
+        Stage::Descriptors => "hand over the descriptors",
+        Stage::Limits => "set the process limits",
+        Stage::Landlock => "apply landlock",
+        Stage::Seccomp => "apply the system-call filter",
+        Stage::Directory | Stage::Program => "start the program",
+    }
+}
+
+/// Unique on this host while we live: our process id and a count.
+fn new_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,217 @@
+//! A Plan, compiled into what the first process does step by step.
+//!
+//! Everything the child needs is made here, before the clone: strings end in NUL, rights are kernel bits,
+//! decisions such as "may this mount point be created?" are taken.
+
+use super::seccomp;
+use super::sys::landlock_rights as rights;
+use crate::CreateError;
+use rustix::mount::MountAttrFlags;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use stockade_policy::{
+    FileKind, Identity, Limits, MaskLook, Mount, MountKind, NetworkPlan, Plan, Rights, RootView,
+};
+
+/// What the first process does.
+pub(crate) struct Script {
+    pub(crate) root: Root,
+    pub(crate) steps: Vec<MountStep>,
+    pub(crate) network: NetworkPlan,
+    /// Empty without Landlock.
+    pub(crate) landlock: Vec<LandlockStep>,
+    pub(crate) landlock_handled: u64,
+    pub(crate) filter: Vec<libc::sock_filter>,
+    pub(crate) limits: Limits,
+}
+
+/// What lies under the steps.
+pub(crate) enum Root {
+    /// The host's whole tree with these attributes added.
+    Host(u64),
+    /// A private empty tree.
+    Listed,
+}
+
+/// One mount, with what is needed to report a failure.
+pub(crate) struct MountStep {
+    /// Relative to the root: `usr/lib`, empty for the root itself.
+    pub(crate) path: CString,
+    /// The same for messages, absolute.
+    pub(crate) shown: PathBuf,
+    /// The directory it lies in, and its name there.
+    pub(crate) parent: CString,
+    pub(crate) name: CString,
+    /// Whether the mount point lies on a file system of our own, where it may (and must) be made.
+    pub(crate) target: Target,
+    pub(crate) kind: StepKind,
+}
+
+/// Where a step's mount point lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// On the host's files: it must be there and be what was checked.
+    Host,
+    /// On a file system of ours: make it.
+    Ours,
+}
+
+pub(crate) enum StepKind {
+    /// Attributes are added to a clone of the host's tree at the same path.
+    Bind { identity: Identity, attributes: u64 },
+    Mask { identity: Identity, look: MaskLook },
+    Tmpfs { mode: CString, size: Option<CString> },
+    Dev,
+    Proc,
+    Symlink { target: CString },
+}
+
+/// One Landlock rule.
+pub(crate) struct LandlockStep {
+    pub(crate) path: CString,
+    pub(crate) access: u64,
+}
+
+impl Script {
+    /// Compiles a plan for a kernel with this Landlock version.
+    pub(crate) fn compile(plan: &Plan, landlock_abi: u32) -> Result<Self, CreateError> {
+        let root = match plan.root {
+            RootView::Host { rights } => Root::Host(attributes(rights)),
+            RootView::Listed => Root::Listed,
+        };
+        let steps = plan.mounts.iter().enumerate().map(|(at, mount)| step(plan, at, mount));
+        let mut steps = steps.collect::<Result<Vec<_>, _>>()?;
+        // The build needs a place to stand on until everything else is laid: /proc comes last.
+        steps.sort_by_key(|step| matches!(step.kind, StepKind::Proc));
+        if !matches!(steps.last(), Some(MountStep { kind: StepKind::Proc, .. })) {
+            return Err(CreateError::Plan { reason: "it has no /proc".into() });
+        }
+        let landlock_handled = if landlock_abi >= MIN_LANDLOCK_ABI { rights::handled(landlock_abi) } else { 0 };
+        Ok(Self {
+            root,
+            landlock: if landlock_handled == 0 { Vec::new() } else { landlock(plan, landlock_handled)? },
+            steps,
+            network: plan.network,
+            landlock_handled,
+            filter: seccomp::assemble(&plan.syscalls),
+            limits: plan.limits.clone(),
+        })
+    }
+}
+
+/// Before it, Landlock refuses every rename between directories.
+pub(crate) const MIN_LANDLOCK_ABI: u32 = 2;
+
+fn step(plan: &Plan, at: usize, mount: &Mount) -> Result<MountStep, CreateError> {
+    let relative = mount.path.strip_prefix("/").map_err(|_| not_absolute(&mount.path))?;
+    let plain = |part| matches!(part, std::path::Component::Normal(_));
+    if relative.as_os_str().is_empty() || !relative.components().all(plain) {
+        return Err(not_absolute(&mount.path));
+    }
+    let kind = match &mount.kind {
+        MountKind::Bind { identity, rights } => {
+            StepKind::Bind { identity: *identity, attributes: attributes(*rights) }
+        }
+        MountKind::Mask { identity, look } => StepKind::Mask { identity: *identity, look: *look },
+        MountKind::Tmpfs { mode, size } => StepKind::Tmpfs {
+            mode: number(format!("{mode:o}"))?,
+            size: size.map(|size| number(size.to_string())).transpose()?,
+        },
+        MountKind::Dev => StepKind::Dev,
+        MountKind::Proc if mount.path == Path::new("/proc") => StepKind::Proc,
+        MountKind::Proc => return Err(CreateError::Plan { reason: "proc must be at /proc".into() }),
+        MountKind::Symlink { target } => StepKind::Symlink { target: c_path(target)? },
+    };
+    Ok(MountStep {
+        path: c_path(relative)?,
+        shown: mount.path.clone(),
+        parent: c_path(relative.parent().unwrap_or(Path::new("")))?,
+        name: c_path(relative.file_name().map(Path::new).unwrap_or(Path::new("")))?,
+        target: target(plan, at, mount),
+        kind,
+    })
+}
+
+/// A mount point lies on our own files if the nearest mount above it is one of ours.
+fn target(plan: &Plan, at: usize, mount: &Mount) -> Target {
+    let above = plan.mounts[..at]
+        .iter()
+        .rev()
+        .find(|above| above.path != mount.path && mount.path.starts_with(&above.path));
+    match above.map(|above| &above.kind) {
+        None if plan.root == RootView::Listed => Target::Ours,
+        None | Some(MountKind::Bind { .. }) => Target::Host,
+        Some(_) => Target::Ours,
+    }
+}
+
+fn attributes(rights: Rights) -> u64 {
+    let mut flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    if !rights.write {
+        flags |= MountAttrFlags::MOUNT_ATTR_RDONLY;
+    }
+    if !rights.execute {
+        flags |= MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    }
+    flags.bits().into()
+}
+
+/// Landlock only knows "allowed from here downwards", so it mirrors what the mounts open and leaves what
+/// they close again below to the mounts. It holds where mounts do not reach: descriptors from outside
+/// that are reopened through /proc.
+fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError> {
+    let mut steps = Vec::new();
+    let mut allow = |path: &Path, access: u64| -> Result<(), CreateError> {
+        steps.push(LandlockStep { path: c_path(path)?, access: access & handled });
+        Ok(())
+    };
+    if let RootView::Host { rights } = plan.root {
+        allow(Path::new("/"), access(rights, FileKind::Directory))?;
+    }
+    let device = rights::READ_FILE | rights::READ_DIR | rights::WRITE_FILE;
+    for mount in &plan.mounts {
+        match &mount.kind {
+            MountKind::Bind { identity, rights } => allow(&mount.path, access(*rights, identity.kind))?,
+            MountKind::Tmpfs { .. } => allow(&mount.path, u64::MAX)?,
+            MountKind::Dev => {
+                allow(&mount.path, device)?;
+                allow(&mount.path.join("shm"), u64::MAX)?;
+            }
+            MountKind::Proc => allow(&mount.path, device)?,
+            MountKind::Mask { identity, .. } if identity.kind == FileKind::Directory => {
+                allow(&mount.path, rights::READ_DIR)?;
+            }
+            MountKind::Mask { .. } | MountKind::Symlink { .. } => {}
+        }
+    }
+    Ok(steps)
+}
+
+fn access(rights: Rights, kind: FileKind) -> u64 {
+    let mut access = 0;
+    if rights.read {
+        access |= rights::READ_FILE | rights::READ_DIR;
+    }
+    if rights.execute {
+        access |= rights::EXECUTE;
+    }
+    if rights.write {
+        access |= !(rights::READ_FILE | rights::READ_DIR | rights::EXECUTE);
+    }
+    if kind == FileKind::Directory { access } else { access & rights::FILE }
+}
+
+/// A path as the kernel wants it.
+pub(crate) fn c_path(path: &Path) -> Result<CString, CreateError> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| CreateError::Plan { reason: format!("{} holds a NUL byte", path.display()) })
+}
+
+fn number(text: String) -> Result<CString, CreateError> {
+    CString::new(text).map_err(|_| CreateError::Plan { reason: "a number holds a NUL byte".into() })
+}
+
+fn not_absolute(path: &Path) -> CreateError {
+    CreateError::Plan { reason: format!("{} is not an absolute, plain path below the root", path.display()) }
+}

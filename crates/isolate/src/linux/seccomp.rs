@@ -1,0 +1,163 @@
+//! Assembles the system-call wall from the generated table.
+//!
+//! A small assembler of our own instead of a crate: the notify filter that will stand beside this one
+//! needs actions the released crates do not have, and a search tree over the call numbers keeps both the
+//! kernel's own per-call cache and the install quick.
+
+use libc::{
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
+};
+use std::collections::BTreeMap;
+use stockade_policy::{Switch, SyscallPlan, UnixSockets};
+
+mod table {
+    use super::{Condition, Lift, Rule, Test};
+    include!(concat!(env!("OUT_DIR"), "/seccomp_native.rs"));
+}
+
+/// One row of the data file for one call.
+struct Rule {
+    call: u32,
+    when: &'static [Condition],
+    errno: u32,
+    unless: Option<Lift>,
+}
+
+/// All conditions of a row must hold for it to refuse.
+struct Condition {
+    arg: u8,
+    mask: u32,
+    test: Test,
+}
+
+enum Test {
+    AnyBit(u32),
+    Is(&'static [u32]),
+    Not(&'static [u32]),
+}
+
+/// The switch of the plan that lifts a row.
+#[derive(Clone, Copy)]
+enum Lift {
+    UnixSockets,
+    NestedUserNamespaces,
+}
+
+impl Lift {
+    fn lifted(self, plan: &SyscallPlan) -> bool {
+        match self {
+            Self::UnixSockets => plan.unix_sockets == UnixSockets::All,
+            Self::NestedUserNamespaces => plan.nested_user_namespaces == Switch::Allowed,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const AUDIT_ARCH: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const AUDIT_ARCH: u32 = 0xC000_00B7;
+
+const NUMBER_OFFSET: u32 = 0;
+const ARCH_OFFSET: u32 = 4;
+const ARGS_OFFSET: u32 = 16;
+/// Set in the call number by the x32 interface, which has its own table of calls.
+const X32_BIT: u32 = 0x4000_0000;
+
+/// The program for a plan.
+pub(crate) fn assemble(plan: &SyscallPlan) -> Vec<sock_filter> {
+    let mut blocks: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
+    for rule in table::RULES.iter().filter(|rule| !rule.unless.is_some_and(|lift| lift.lifted(plan))) {
+        blocks.entry(rule.call).or_default().push(rule);
+    }
+    let mut program = vec![
+        load(ARCH_OFFSET),
+        jump(BPF_JEQ, AUDIT_ARCH, 1, 0),
+        ret(SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER_OFFSET),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        program.extend([jump(BPF_JSET, X32_BIT, 0, 1), ret(SECCOMP_RET_KILL_PROCESS)]);
+    }
+    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
+    let blocks: Vec<_> = blocks.into_iter().collect();
+    search(&blocks, &mut program);
+    program
+}
+
+/// Emits a search tree: halves until a few calls are left, then compares one by one.
+fn search(blocks: &[(u32, Vec<&Rule>)], program: &mut Vec<sock_filter>) {
+    const LINEAR: usize = 4;
+    if blocks.len() <= LINEAR {
+        for (call, rules) in blocks {
+            let body: Vec<_> = rules.iter().flat_map(|rule| refuse_when(rule)).collect();
+            program.push(jump(BPF_JEQ, *call, 1, 0));
+            program.push(skip(body.len() + 1));
+            program.extend(body);
+            program.push(ret(SECCOMP_RET_ALLOW));
+        }
+        program.push(ret(SECCOMP_RET_ALLOW));
+        return;
+    }
+    let (low, high) = blocks.split_at(blocks.len() / 2);
+    let mut below = Vec::new();
+    search(low, &mut below);
+    program.push(jump(BPF_JGE, high[0].0, 0, 1));
+    program.push(skip(below.len()));
+    program.extend(below);
+    search(high, program);
+}
+
+/// Emits one row: returns the error if every condition holds, falls through otherwise.
+fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
+    let mut body = vec![ret(refusal(rule.errno))];
+    for condition in rule.when.iter().rev() {
+        let rest = body.len();
+        let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + low_word())];
+        if condition.mask != u32::MAX {
+            test.push(sock_filter { code: (BPF_ALU | BPF_AND | BPF_K) as u16, jt: 0, jf: 0, k: condition.mask });
+        }
+        match condition.test {
+            Test::AnyBit(bits) => test.extend([jump(BPF_JSET, bits, 1, 0), skip(rest)]),
+            Test::Is(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    test.push(jump(BPF_JEQ, *value, (values.len() - at) as u8, 0));
+                }
+                test.push(skip(rest));
+            }
+            Test::Not(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    test.push(jump(BPF_JEQ, *value, (values.len() - at - 1) as u8, u8::from(at + 1 == values.len())));
+                }
+                test.push(skip(rest));
+            }
+        }
+        test.extend(body);
+        body = test;
+    }
+    body
+}
+
+const fn low_word() -> u32 {
+    if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+fn refusal(errno: u32) -> u32 {
+    SECCOMP_RET_ERRNO | errno
+}
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter { code: (BPF_LD | BPF_W | BPF_ABS) as u16, jt: 0, jf: 0, k: offset }
+}
+
+fn jump(test: u32, value: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code: (BPF_JMP | test | BPF_K) as u16, jt, jf, k: value }
+}
+
+fn skip(count: usize) -> sock_filter {
+    sock_filter { code: (BPF_JMP | BPF_JA) as u16, jt: 0, jf: 0, k: count as u32 }
+}
+
+fn ret(action: u32) -> sock_filter {
+    sock_filter { code: (BPF_RET | BPF_K) as u16, jt: 0, jf: 0, k: action }
+}

@@ -1,0 +1,39 @@
+//! Every `unsafe` of the native engine: the few system calls that neither std nor rustix offers.
+//!
+//! What runs between clone and exec allocates nothing, takes no lock and touches only memory that was
+//! prepared before, because the launcher may be a program with many threads.
+#![expect(unsafe_code, reason = "raw system calls live here and nowhere else")]
+
+mod clone;
+mod image;
+mod landlock;
+mod mounts;
+mod network;
+mod process;
+mod seccomp;
+mod signals;
+mod watch;
+
+pub(crate) use clone::{Side, clone_init, start_sharing_memory};
+pub(crate) use image::{Exec, ImageBuilder};
+pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_rights};
+pub(crate) use mounts::{Attributes, set_attributes};
+pub(crate) use network::raise_loopback;
+pub(crate) use process::{
+    close_all_but, close_on_exec_from, exit_now, kill_everyone, place_descriptor, reap, reap_pidfd, shed_privileges,
+};
+pub(crate) use seccomp::install_filter;
+pub(crate) use signals::{block_all_signals, child_signals, reset_signals};
+pub use watch::watch;
+
+use rustix::io::Errno;
+
+/// The result of a raw call, as rustix would give it.
+fn check(result: libc::c_long) -> Result<libc::c_long, Errno> {
+    if result == -1 {
+        // SAFETY: `__errno_location` always points at this thread's errno.
+        Err(Errno::from_raw_os_error(unsafe { *libc::__errno_location() }))
+    } else {
+        Ok(result)
+    }
+}

@@ -1,0 +1,19 @@
+//! Bringing the sandbox's own loopback up.
+
+use super::check;
+use rustix::fd::AsRawFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+/// Sets `lo` up in the current network namespace.
+pub(crate) fn raise_loopback() -> Result<(), Errno> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: all-zero is a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[0] = b'l' as libc::c_char;
+    request.ifr_name[1] = b'o' as libc::c_char;
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: SIOCSIFFLAGS reads an `ifreq`, which outlives the call.
+    check(libc::c_long::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }))
+        .map(drop)
+}

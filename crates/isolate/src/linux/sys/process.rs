@@ -1,0 +1,118 @@
+//! Ending, reaping, and giving up privileges.
+
+use super::check;
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::io::Errno;
+
+/// A child that was reaped.
+pub(crate) struct Reaped {
+    pub(crate) pid: u32,
+    /// As `wait` gives it.
+    pub(crate) status: i32,
+    pub(crate) user_us: u64,
+    pub(crate) system_us: u64,
+    pub(crate) max_rss_kib: u64,
+}
+
+/// Reaps one child that has ended, if there is one.
+pub(crate) fn reap() -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both outlive the call, and all-zero is a valid rusage should the kernel write nothing.
+    let (pid, usage) = unsafe {
+        let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG | libc::__WALL, usage.as_mut_ptr());
+        (pid, usage.assume_init())
+    };
+    let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    (pid > 0).then(|| Reaped {
+        pid: pid as u32,
+        status,
+        user_us: micros(usage.ru_utime),
+        system_us: micros(usage.ru_stime),
+        max_rss_kib: usage.ru_maxrss as u64,
+    })
+}
+
+/// Reaps the process a descriptor means. Blocks until it has ended.
+pub(crate) fn reap_pidfd(pidfd: BorrowedFd<'_>) -> Result<(), Errno> {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    loop {
+        // SAFETY: `info` outlives the call. __WALL because our child has no exit signal.
+        let result = check(libc::c_long::from(unsafe {
+            libc::waitid(
+                libc::P_PIDFD,
+                pidfd.as_raw_fd() as libc::id_t,
+                info.as_mut_ptr(),
+                libc::WEXITED | libc::__WALL,
+            )
+        }));
+        match result {
+            Err(Errno::INTR) => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Ends this process at once: no destructors, no exit handlers of the program we are a copy of.
+pub(crate) fn exit_now(status: i32) -> ! {
+    // SAFETY: `_exit` never returns and touches no memory.
+    unsafe { libc::_exit(status) }
+}
+
+/// Gives up every capability for ever: bounding set empty, nothing permitted, no way for uid 0 or a
+/// set-user-id program to gain any.
+pub(crate) fn shed_privileges() -> Result<(), Errno> {
+    const LAST_POSSIBLE_CAPABILITY: libc::c_ulong = 63;
+    const ALL_SECURE_BITS_LOCKED: libc::c_ulong = 0b1110_1111;
+    // SAFETY: prctl with these options reads numbers only; capset reads two structures that outlive it.
+    unsafe {
+        for capability in 0..=LAST_POSSIBLE_CAPABILITY {
+            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
+                break; // EINVAL: the kernel knows no further ones. Anything else fails at capset below.
+            }
+        }
+        check(libc::prctl(libc::PR_SET_SECUREBITS, ALL_SECURE_BITS_LOCKED, 0, 0, 0).into())?;
+        check(libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0).into())?;
+        let header = [0x2008_0522_u32, 0]; // _LINUX_CAPABILITY_VERSION_3, this thread
+        let none = [0_u32; 6];
+        check(libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()))?;
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
+        check(libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).into()).map(drop)
+    }
+}
+
+/// Closes every descriptor of this process but one, which it now owns.
+pub(crate) fn close_all_but(kept: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let kept = kept.as_raw_fd();
+    let close = |first: i32, last: libc::c_uint| -> Result<(), Errno> {
+        // SAFETY: this is a fresh copy of the launcher: nothing that owned those descriptors runs here.
+        check(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) }).map(drop)
+    };
+    if kept > 0 {
+        close(0, kept as libc::c_uint - 1)?;
+    }
+    close(kept + 1, libc::c_uint::MAX)?;
+    // SAFETY: open, and the only other owner lives in another process.
+    Ok(unsafe { OwnedFd::from_raw_fd(kept) })
+}
+
+/// Marks every descriptor from `first` on to be closed by exec.
+pub(crate) fn close_on_exec_from(first: u32) -> Result<(), Errno> {
+    // SAFETY: only a flag of our own descriptors changes.
+    check(unsafe {
+        libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    })
+    .map(drop)
+}
+
+/// Makes `from` known as number `to`, open across exec.
+pub(crate) fn place_descriptor(from: BorrowedFd<'_>, to: i32) -> Result<(), Errno> {
+    // SAFETY: the caller is about to exec and owns nothing at number `to`.
+    check(unsafe { libc::dup2(from.as_raw_fd(), to) }.into()).map(drop)
+}
+
+/// Kills every process this one may signal, itself excepted: for the first process, everybody inside.
+pub(crate) fn kill_everyone() {
+    // SAFETY: numbers only. Failure means there was nobody.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}

@@ -1,0 +1,49 @@
+//! Signals of the first process and of the commands.
+
+use super::check;
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::Errno;
+
+/// Blocks every signal, so that handlers copied from the launcher never run in the first process:
+/// a process inside could otherwise call them with `kill 1`.
+pub(crate) fn block_all_signals() {
+    // SAFETY: a sigset_t may start uninitialised because sigfillset writes all of it.
+    unsafe {
+        let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// A descriptor that is readable when a child has ended. SIGCHLD must be blocked.
+pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
+    // SAFETY: the set is emptied before use and outlives the call; the descriptor is new and ours.
+    unsafe {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        let fd = check(libc::c_long::from(libc::signalfd(
+            -1,
+            set.as_ptr(),
+            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+        )))?;
+        Ok(OwnedFd::from_raw_fd(fd as i32))
+    }
+}
+
+/// Gives a command the signals a fresh program expects: all default, none blocked. (Rust programs ignore
+/// SIGPIPE, and what is ignored stays ignored across exec.)
+pub(crate) fn reset_signals() {
+    const LAST_SIGNAL: i32 = 64;
+    // SAFETY: all-zero is a valid sigaction (SIG_DFL, no flags); numbers the C library keeps for itself
+    // and those that cannot be changed are refused without harm.
+    unsafe {
+        let default: libc::sigaction = std::mem::zeroed();
+        for signal in 1..=LAST_SIGNAL {
+            libc::sigaction(signal, &raw const default, std::ptr::null_mut());
+        }
+        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+}

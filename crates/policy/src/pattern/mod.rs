@@ -1,0 +1,13 @@
+//! Path patterns: how they are written and what they match.
+
+mod atoms;
+mod error;
+mod glob;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use error::PatternError;
+pub use glob::Glob;
+pub(crate) use glob::Step;
+pub(crate) use parse::{Pattern, Reading, Surroundings, parse};

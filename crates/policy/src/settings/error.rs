@@ -1,0 +1,95 @@
+//! What can be wrong with settings.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A file that was named is not there.
+    #[error("{} does not exist\nhint: check the name, or leave the option out", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is there and cannot be read.
+    #[error("{} cannot be read: {source}\nhint: it must be a regular file that you may read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file holds nothing.
+    #[error("{} is empty\nhint: write at least {{}}, or remove the file", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not JSON.
+    #[error("{} is not valid JSON: line {line}, column {column}: {reason}\nhint: comments and trailing commas are allowed, everything else must be JSON", path.display())]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// Counted from one.
+        line: usize,
+        /// Counted from one.
+        column: usize,
+        /// What the parser said.
+        reason: String,
+    },
+    /// A key of a file does not hold what it should.
+    #[error("{source_name} does not hold a valid config: {key}: {reason}{}", hint_line(hint))]
+    Invalid {
+        /// The file or preset.
+        source_name: String,
+        /// `network.allowedDomains[1]`.
+        key: String,
+        /// What is wrong.
+        reason: String,
+        /// What would mend it; empty where the reason says it.
+        hint: String,
+    },
+    /// An option of the command line does not hold what it should.
+    #[error("{flag}: {reason}{}", hint_line(hint))]
+    Flag {
+        /// `--allow-write`.
+        flag: String,
+        /// What is wrong.
+        reason: String,
+        /// What would mend it; empty where the reason says it.
+        hint: String,
+    },
+    /// The working directory cannot be used.
+    #[error("the working directory {} cannot be used: {source}\nhint: name an existing directory", path.display())]
+    WorkingDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn hint_line(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") }
+}
+
+/// Everything that is wrong with the settings, not only the first thing.
+#[derive(Debug)]
+pub struct SettingsErrors(pub Vec<SettingsError>);
+
+impl fmt::Display for SettingsErrors {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, error) in self.0.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            write!(out, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SettingsErrors {}

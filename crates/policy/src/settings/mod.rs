@@ -1,0 +1,18 @@
+//! Settings files: their shapes, and what can be wrong with them.
+
+pub(crate) mod check;
+pub(crate) mod credentials;
+mod error;
+mod jsonc;
+pub(crate) mod native;
+pub(crate) mod network;
+mod path_entry;
+pub(crate) mod read;
+pub(crate) mod srt;
+mod suggest;
+
+pub use error::{SettingsError, SettingsErrors};
+pub(crate) use jsonc::plain;
+pub use network::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
+pub(crate) use path_entry::PathEntry;
+pub(crate) use suggest::nearest;

@@ -1,0 +1,171 @@
+//! From what the caller knows to a [`Runtime`].
+
+use crate::directories::{self, Directories, MANAGED_SETTINGS, PROJECT_SETTINGS};
+use crate::providers::{Providers, UnknownProvider};
+use crate::{RealFiles, Runtime};
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use stockade_isolate::Provider;
+use stockade_policy::{Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape};
+
+/// The provider used when nobody names one.
+const STANDARD_PROVIDER: &str = "native";
+
+/// Collects what a [`Runtime`] is made of.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    cwd: Option<PathBuf>,
+    environment: Option<Vec<(OsString, OsString)>>,
+    preset: Option<String>,
+    standard: StandardSettings,
+    settings: Vec<SettingsFile>,
+    flags: Flags,
+    providers: Providers,
+    provider: String,
+}
+
+/// Which settings files are read besides those that were named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandardSettings {
+    /// The project's, the user's and the organisation's.
+    All,
+    /// Only the organisation's, which nobody can leave out.
+    ManagedOnly,
+}
+
+/// A runtime could not be made; nothing was run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The working directory cannot be used.
+    #[error("cannot use the working directory {}: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Settings are not usable.
+    #[error(transparent)]
+    Settings(#[from] SettingsErrors),
+    /// Nobody registered the provider that was asked for.
+    #[error(transparent)]
+    Provider(#[from] UnknownProvider),
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            cwd: None,
+            environment: None,
+            preset: None,
+            standard: StandardSettings::All,
+            settings: Vec::new(),
+            flags: Flags::default(),
+            providers: Providers::standard(),
+            provider: STANDARD_PROVIDER.into(),
+        }
+    }
+
+    /// The working directory; this process's own when not given.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// The environment the policy chooses from; this process's own when not given.
+    pub fn environment(mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.environment = Some(variables.into_iter().collect());
+        self
+    }
+
+    /// The preset, over what the settings say.
+    pub fn preset(mut self, name: impl Into<String>) -> Self {
+        self.preset = Some(name.into());
+        self
+    }
+
+    /// Adds a settings file. Files of one layer count in the order they are added.
+    pub fn settings(mut self, file: SettingsFile) -> Self {
+        self.settings.push(file);
+        self
+    }
+
+    /// Which settings files are read besides those.
+    pub fn standard_settings(mut self, standard: StandardSettings) -> Self {
+        self.standard = standard;
+        self
+    }
+
+    /// What a command line would say on top of the settings.
+    pub fn flags(mut self, flags: Flags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// Adds a provider of sandboxes.
+    pub fn register(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.providers.register(provider);
+        self
+    }
+
+    /// The kind of provider to use.
+    pub fn provider(mut self, kind: impl Into<String>) -> Self {
+        self.provider = kind.into();
+        self
+    }
+
+    /// Reads the settings.
+    pub fn build(self) -> Result<Runtime, BuildError> {
+        let provider = self.providers.get(&self.provider)?;
+        let cwd = working_directory(self.cwd)?;
+        let environment = self.environment.unwrap_or_else(|| std::env::vars_os().collect());
+        let home = directories::home(&environment);
+        let directories = Directories::new(&environment, home.as_deref());
+        let optional = |path, layer| SettingsFile {
+            path,
+            layer,
+            shape: Shape::Native,
+            presence: Presence::Optional,
+        };
+        let mut settings = self.settings;
+        if self.standard == StandardSettings::All {
+            settings.push(optional(cwd.join(PROJECT_SETTINGS), Layer::Project));
+            settings.push(optional(directories.user_settings(), Layer::User));
+        }
+        settings.push(optional(MANAGED_SETTINGS.into(), Layer::Managed));
+        // The sort is stable: files of one layer keep their order.
+        settings.sort_by_key(|file| file.layer);
+        let set = self.flags.env_set.clone();
+        let inputs = Inputs {
+            cwd: cwd.clone(),
+            home,
+            environment: environment.clone(),
+            own: directories.own_paths(&cwd),
+            preset: self.preset,
+            settings,
+            flags: self.flags,
+        };
+        let policy = Policy::load(inputs, &RealFiles)?;
+        Ok(Runtime::new(policy, provider, cwd, environment, set))
+    }
+}
+
+fn working_directory(asked: Option<PathBuf>) -> Result<PathBuf, BuildError> {
+    let here = std::env::current_dir();
+    let path = match (asked, here) {
+        (Some(asked), _) if asked.is_absolute() => asked,
+        (Some(asked), Ok(here)) => here.join(asked),
+        (None, Ok(here)) => here,
+        (asked, Err(source)) => {
+            return Err(BuildError::Directory { path: asked.unwrap_or_else(|| ".".into()), source });
+        }
+    };
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Ok(path),
+        Ok(_) => Err(BuildError::Directory { path, source: io::ErrorKind::NotADirectory.into() }),
+        Err(source) => Err(BuildError::Directory { path, source }),
+    }
+}

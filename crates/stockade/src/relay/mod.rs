@@ -1,0 +1,46 @@
+//! Copying bytes between descriptors of any kind without ever stopping the event loop.
+
+mod inlet;
+mod outlet;
+
+pub use inlet::Inlet;
+pub use outlet::Outlet;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// What one pipe holds by default; larger steps would only wait.
+pub(crate) const STEP: usize = 64 << 10;
+
+/// Copies until the input ends or either side fails.
+pub(crate) async fn copy(mut from: Inlet, mut to: Outlet) {
+    let mut buffer = vec![0; STEP];
+    // A failed read is the end of the input, and a failed write means that nobody listens any more:
+    // dropping both ends tells the command in the way it would have learnt it without us.
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if to.write_all(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// Whether the descriptor would answer right now.
+fn ready(descriptor: BorrowedFd<'_>, wanted: PollFlags) -> io::Result<()> {
+    let mut asked = [PollFd::from_borrowed_fd(descriptor, wanted)];
+    match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? {
+        0 => Err(io::ErrorKind::WouldBlock.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Watches a descriptor; gives it back where the kernel cannot.
+#[expect(deprecated, reason = "an OwnedFd cannot change under its watcher, so the safe constructor is sound")]
+pub(crate) fn watch(
+    descriptor: OwnedFd,
+    interest: Interest,
+) -> Result<AsyncFd<OwnedFd>, (OwnedFd, io::Error)> {
+    AsyncFd::try_with_interest(descriptor, interest).map_err(|refused| refused.into_parts())
+}

@@ -1,0 +1,216 @@
+//! A command that is running, with its sandbox and the copying that goes on beside it.
+
+use crate::bare::Bare;
+use crate::connect::Connected;
+use crate::relay::{Outlet, copy};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use stockade_isolate::Sandbox;
+use stockade_policy::{Enforcement, Event, Outcome};
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+
+/// What a shell would send to a writer whose reader is gone.
+const SIGPIPE: i32 = 13;
+
+/// A started command. Dropping it kills the command and removes its sandbox.
+#[derive(Debug)]
+pub struct Running {
+    source: Source,
+    enforcement: Enforcement,
+    copying: Copying,
+    /// The end, while the sandbox is being taken down.
+    last: Option<Event>,
+}
+
+enum Source {
+    Walled(stockade_isolate::Running, Arc<dyn Sandbox>),
+    Bare(Bare),
+    /// The program could not be started: there is only an end to tell.
+    Over,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Walled(running, sandbox) => {
+                out.debug_tuple("Walled").field(running).field(&sandbox.id()).finish()
+            }
+            Self::Bare(bare) => out.debug_tuple("Bare").field(bare).finish(),
+            Self::Over => out.write_str("Over"),
+        }
+    }
+}
+
+/// Bytes on their way between the caller's descriptors and the command's.
+#[derive(Debug, Default)]
+pub(crate) struct Copying {
+    outlets: [Option<Outlet>; 2],
+    /// Captured bytes that their outlet has not taken yet: which outlet, the bytes, how many are gone.
+    pending: Option<(usize, Vec<u8>, usize)>,
+    input: Option<JoinHandle<()>>,
+    outputs: Vec<JoinHandle<()>>,
+}
+
+impl Copying {
+    /// Begins to copy.
+    pub(crate) fn begin(connected: Connected) -> Self {
+        Self {
+            outlets: connected.outlets,
+            pending: None,
+            input: connected.input.map(|(from, to)| tokio::spawn(copy(from, to))),
+            outputs: connected.outputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
+        }
+    }
+}
+
+impl Drop for Copying {
+    fn drop(&mut self) {
+        self.input.iter().chain(&self.outputs).for_each(JoinHandle::abort);
+    }
+}
+
+impl Running {
+    pub(crate) fn walled(
+        running: stockade_isolate::Running,
+        sandbox: Arc<dyn Sandbox>,
+        copying: Copying,
+    ) -> Self {
+        let enforcement = sandbox.enforcement().clone();
+        Self { source: Source::Walled(running, sandbox), enforcement, copying, last: None }
+    }
+
+    pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying) -> Self {
+        Self { source: Source::Bare(bare), enforcement, copying, last: None }
+    }
+
+    pub(crate) fn over(outcome: Outcome) -> Self {
+        Self {
+            source: Source::Over,
+            enforcement: outcome.enforcement.clone(),
+            copying: Copying::default(),
+            last: Some(Event::Exited(Box::new(outcome))),
+        }
+    }
+
+    /// Which walls stand around the command.
+    pub fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    /// The next event; `None` after [`Event::Exited`]. By then nothing of the sandbox is left.
+    ///
+    /// May be dropped and called again at any point without losing anything.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            self.pass_on().await;
+            if self.last.is_some() {
+                self.settle().await;
+                return self.last.take();
+            }
+            let event = match &mut self.source {
+                Source::Walled(running, _) => running.next().await,
+                Source::Bare(bare) => bare.next().await,
+                Source::Over => None,
+            };
+            match event {
+                Some(Event::Stdout { data }) if self.copying.outlets[0].is_some() => {
+                    self.copying.pending = Some((0, data, 0));
+                }
+                Some(Event::Stderr { data }) if self.copying.outlets[1].is_some() => {
+                    self.copying.pending = Some((1, data, 0));
+                }
+                Some(event @ Event::Exited(_)) => self.last = Some(event),
+                Some(event) => return Some(event),
+                None => {
+                    self.settle().await;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The writing end of a piped standard input; dropping it is end of file.
+    pub fn stdin(&mut self) -> Option<pipe::Sender> {
+        match &mut self.source {
+            Source::Walled(running, _) => running.stdin(),
+            Source::Bare(bare) => bare.stdin(),
+            Source::Over => None,
+        }
+    }
+
+    /// The outer end of the private terminal.
+    pub fn terminal(&mut self) -> Option<OwnedFd> {
+        match &mut self.source {
+            Source::Walled(running, _) => running.terminal(),
+            Source::Bare(_) | Source::Over => None,
+        }
+    }
+
+    /// Sends a signal to the command's process group.
+    pub fn signal(&self, signal: i32) {
+        match &self.source {
+            Source::Walled(running, _) => running.signal(signal),
+            Source::Bare(bare) => bare.signal(signal),
+            Source::Over => {}
+        }
+    }
+
+    /// Ends the command: this signal first, SIGKILL to everything two seconds later.
+    pub fn cancel(&self, signal: i32) {
+        match &self.source {
+            Source::Walled(running, _) => running.cancel(signal),
+            Source::Bare(bare) => bare.cancel(signal),
+            Source::Over => {}
+        }
+    }
+
+    /// Drops the output and waits for the end. `None` only if the engine went away without a word.
+    pub async fn wait(mut self) -> Option<Outcome> {
+        drop(self.stdin());
+        while let Some(event) = self.next().await {
+            if let Event::Exited(outcome) = event {
+                return Some(*outcome);
+            }
+        }
+        None
+    }
+
+    /// Hands pending bytes to their outlet.
+    async fn pass_on(&mut self) {
+        while let Some((stream, data, gone)) = &mut self.copying.pending {
+            let Some(outlet) = &mut self.copying.outlets[*stream] else { break };
+            match outlet.write(&data[*gone..]).await {
+                Ok(count) => *gone += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    // Without us the command itself would have been told that nobody reads any more.
+                    if error.kind() == io::ErrorKind::BrokenPipe {
+                        self.signal(SIGPIPE);
+                    }
+                    break;
+                }
+            }
+            if *gone == data.len() {
+                break;
+            }
+        }
+        self.copying.pending = None;
+    }
+
+    /// Takes the sandbox down and waits until everything it wrote has arrived.
+    async fn settle(&mut self) {
+        if let Source::Walled(_, sandbox) = &self.source {
+            sandbox.destroy().await;
+        }
+        if let Some(input) = &self.copying.input {
+            input.abort();
+        }
+        // Every writer is dead, so each copy reaches its end.
+        while let Some(output) = self.copying.outputs.last_mut() {
+            let _ = output.await;
+            self.copying.outputs.pop();
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The road from a request to a running command.
+
+use crate::bare::{Bare, Start};
+use crate::builder::Builder;
+use crate::connect::{connect, connect_bare};
+use crate::crossing::CrossError;
+use crate::running::{Copying, Running};
+use crate::shell::argv;
+use crate::wiring::Wiring;
+use crate::{RealFiles, bare_limits};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stockade_isolate::{Command, CreateError, ExecError, Provider};
+use stockade_policy::{
+    BareWish, CommandLine, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError, Policy,
+    Request, RuleRef, Usage, Verdict,
+};
+
+/// A policy and the walls to hold it.
+pub struct Runtime {
+    policy: Policy,
+    provider: Arc<dyn Provider>,
+    cwd: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    /// Variables the caller set by name; runs without walls get them too.
+    set: Vec<(String, String)>,
+}
+
+/// A request the policy has said yes to, with the plan it will run under.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// What was asked.
+    pub request: Request,
+    /// What the policy said: behind walls, or without.
+    pub decision: Decision,
+    /// What an engine will build.
+    pub plan: Arc<Plan>,
+}
+
+/// The output and the end of a command that was waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    /// Bytes of standard output.
+    pub stdout: Vec<u8>,
+    /// Bytes of standard error.
+    pub stderr: Vec<u8>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A request that will not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrepareError {
+    /// The policy refuses it.
+    #[error("refused: {reason}{}", quoted(rule))]
+    Refused {
+        /// Why.
+        reason: String,
+        /// The rule that decided, where one did.
+        rule: Option<RuleRef>,
+    },
+    /// Somebody would have to be asked, and nobody is there.
+    #[error("refused: {reason}{}\nhint: this has to be allowed in the settings beforehand", quoted(rule))]
+    NobodyToAsk {
+        /// Why.
+        reason: String,
+        /// The rule that decided, where one did.
+        rule: Option<RuleRef>,
+    },
+    /// There is no plan that holds the policy.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}
+
+/// A prepared command did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The sandbox could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// A descriptor must not cross the wall.
+    #[error(transparent)]
+    Cross(#[from] CrossError),
+    /// The command could not be started inside.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+/// [`Runtime::run`] has no result to give.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The policy said no.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// It did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// It started, and its engine went away without telling the end.
+    #[error("the engine ended before the command did\nhint: the machine may be out of memory")]
+    Lost,
+}
+
+impl Runtime {
+    /// Begins to describe one.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn new(
+        policy: Policy,
+        provider: Arc<dyn Provider>,
+        cwd: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+        set: Vec<(String, String)>,
+    ) -> Self {
+        Self { policy, provider, cwd, environment, set }
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// A request to run this command behind walls, in the working directory.
+    pub fn request(&self, command: CommandLine) -> Request {
+        Request {
+            command,
+            cwd: self.cwd.clone(),
+            environment: self.environment.clone(),
+            bare: BareWish::Sandboxed,
+        }
+    }
+
+    /// Asks the policy and makes the plan. Nothing runs yet.
+    pub fn prepare(&self, request: Request) -> Result<Prepared, PrepareError> {
+        let decision = self.policy.decide(&request);
+        match decision.verdict {
+            Verdict::Refuse => {
+                return Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule });
+            }
+            Verdict::Ask => {
+                return Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule });
+            }
+            Verdict::Sandbox | Verdict::Unsandboxed => {}
+        }
+        let plan = Arc::new(self.policy.plan(&request, &RealFiles)?);
+        Ok(Prepared { request, decision, plan })
+    }
+
+    /// Starts a prepared command. A program that cannot be executed is an [`Exit::NotStarted`] outcome.
+    pub async fn start(&self, prepared: Prepared, wiring: Wiring) -> Result<Running, StartError> {
+        if prepared.decision.verdict == Verdict::Unsandboxed {
+            return self.start_bare(prepared, wiring);
+        }
+        let Prepared { request, plan, .. } = prepared;
+        let begun = Instant::now();
+        let mut connected = connect(wiring, &plan, &RealFiles)?;
+        let sandbox = self.provider.create(Arc::clone(&plan)).await?;
+        let command = Command {
+            argv: argv(&request.command),
+            cwd: RealFiles.resolve(&request.cwd).unwrap_or(request.cwd),
+            environment: Vec::new(),
+            stdio: connected.take_stdio(),
+            descriptors: std::mem::take(&mut connected.descriptors),
+            time_limit: time_limit(&plan),
+            output_limit: plan.limits.max_output,
+        };
+        match sandbox.exec(command).await {
+            Ok(running) => Ok(Running::walled(running, sandbox, Copying::begin(connected))),
+            Err(ExecError::Program { source, .. }) => {
+                let enforcement = sandbox.enforcement().clone();
+                sandbox.destroy().await;
+                Ok(Running::over(not_started(&source, self.provider.kind(), begun, enforcement)))
+            }
+            Err(error) => {
+                sandbox.destroy().await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Runs a command to its end, without input, and keeps its output.
+    pub async fn run(&self, command: CommandLine) -> Result<Captured, RunError> {
+        let prepared = self.prepare(self.request(command))?;
+        let mut running = self.start(prepared, Wiring::captured()).await?;
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        while let Some(event) = running.next().await {
+            match event {
+                Event::Stdout { data } => stdout.extend(data),
+                Event::Stderr { data } => stderr.extend(data),
+                Event::Exited(outcome) => return Ok(Captured { stdout, stderr, outcome: *outcome }),
+                Event::Started { .. } | Event::Truncated { .. } | Event::Violation(_) => {}
+            }
+        }
+        Err(RunError::Lost)
+    }
+
+    fn start_bare(&self, prepared: Prepared, wiring: Wiring) -> Result<Running, StartError> {
+        let Prepared { mut request, plan, .. } = prepared;
+        let begun = Instant::now();
+        let enforcement = bare_limits::enforcement(&plan.limits);
+        for (name, value) in &self.set {
+            request.environment.retain(|(known, _)| known.to_str() != Some(name));
+            request.environment.push((name.into(), value.into()));
+        }
+        let mut connected = connect_bare(wiring, &plan)?;
+        let started = Bare::start(Start {
+            argv: argv(&request.command),
+            cwd: request.cwd,
+            environment: request.environment,
+            stdio: connected.take_stdio(),
+            time_limit: time_limit(&plan),
+            output_limit: plan.limits.max_output,
+            enforcement: enforcement.clone(),
+        });
+        match started {
+            Ok(bare) => Ok(Running::bare(bare, enforcement, Copying::begin(connected))),
+            Err(ExecError::Program { source, .. }) => {
+                let mut outcome = not_started(&source, "none", begun, enforcement);
+                outcome.sandboxed = false;
+                Ok(Running::over(outcome))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn time_limit(plan: &Plan) -> Option<Duration> {
+    plan.limits.max_execution_time.map(Duration::from_millis)
+}
+
+fn quoted(rule: &Option<RuleRef>) -> String {
+    rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default()
+}
+
+fn not_started(error: &std::io::Error, kind: &str, begun: Instant, enforcement: Enforcement) -> Outcome {
+    const NOT_EXECUTABLE: i32 = 8;
+    let exit = Exit::NotStarted { errno: error.raw_os_error().unwrap_or(NOT_EXECUTABLE) };
+    Outcome {
+        exit,
+        exit_code: exit.status(),
+        sandboxed: true,
+        kind: kind.to_owned(),
+        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        blocked: false,
+        blocked_reason: None,
+        blocked_resource: None,
+        truncated: false,
+        usage: Usage::default(),
+        violations: Vec::new(),
+        enforcement,
+    }
+}

@@ -1,0 +1,167 @@
+//! What the tests and the benchmark need from the machine, fetched only where it is missing.
+
+use crate::{machine, process};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The comparison in the benchmark is with this release; another one would move the ratios silently.
+const SRT: &str = "@anthropic-ai/sandbox-runtime@0.0.83";
+
+/// How long another package manager may keep us waiting.
+const LOCK_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Something the machine has to have.
+struct Need {
+    package: &'static str,
+    present: fn() -> bool,
+}
+
+const TESTS: &[Need] = &[
+    Need { package: "bubblewrap", present: || machine::has_program("bwrap") },
+    Need { package: "ripgrep", present: || machine::has_program("rg") },
+    Need { package: "tmux", present: || machine::has_program("tmux") },
+    Need { package: "git", present: || machine::has_program("git") },
+    Need { package: "make", present: || machine::has_program("make") },
+    Need { package: "python3", present: || machine::has_program("python3") },
+    Need { package: "python3-venv", present: || machine::python_has("venv, ensurepip") },
+    Need { package: "python3-pip", present: || machine::python_has("pip") },
+    Need { package: "strace", present: || machine::has_program("strace") },
+    Need { package: "nodejs", present: || machine::has_program("node") },
+    Need { package: "npm", present: || machine::has_program("npm") },
+    Need { package: "gcc", present: || machine::has_program("gcc") },
+];
+
+const PEERS: &[Need] = &[
+    Need { package: "bubblewrap", present: || machine::has_program("bwrap") },
+    Need { package: "ripgrep", present: || machine::has_program("rg") },
+    Need { package: "socat", present: || machine::has_program("socat") },
+    Need { package: "nodejs", present: || machine::has_program("node") },
+    Need { package: "npm", present: || machine::has_program("npm") },
+];
+
+/// Makes the machine fit for the tests, or says what it lacks.
+pub(crate) fn for_tests() -> Result<()> {
+    provide(TESTS);
+    Ok(())
+}
+
+/// Makes the other sandboxes of the benchmark available; the ones that cannot be had are left out there.
+pub(crate) fn for_bench() -> Option<PathBuf> {
+    provide(PEERS);
+    let directory = process::target().join("peers");
+    match install_srt(&directory) {
+        Ok(program) => Some(program),
+        Err(error) => {
+            eprintln!("setup: srt is left out of the comparison: {error:#}");
+            None
+        }
+    }
+}
+
+/// A missing package never stops us: the tests that need it say so by name.
+fn provide(needs: &[Need]) {
+    let missing = missing(needs);
+    if missing.is_empty() {
+        return;
+    }
+    let names = missing.join(" ");
+    if machine::is_root() && machine::has_apt() {
+        eprintln!("setup: installing {names}");
+        match install(&missing) {
+            Ok(()) => {}
+            Err(error) => eprintln!("setup: {error:#}\nsetup: going on without {names}"),
+        }
+    } else if machine::has_apt() {
+        eprintln!("setup: missing: {names}\nsetup: to have every test run: sudo apt-get install {names}");
+    } else {
+        eprintln!(
+            "setup: missing (names as Debian has them): {names}\nsetup: tests that need them are skipped"
+        );
+    }
+}
+
+fn missing(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().filter(|need| !(need.present)()).map(|need| need.package).collect()
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    // The lists have a lock of their own, for which apt knows no time-out.
+    patiently(|| apt(&["update"]))?;
+    patiently(|| {
+        let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+        arguments.extend(packages);
+        apt(&arguments)
+    })
+}
+
+fn apt(arguments: &[&str]) -> Result<()> {
+    let wait = format!("DPkg::Lock::Timeout={}", LOCK_PATIENCE.as_secs());
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").args(["-qq", "-o", &wait]).args(arguments);
+    process::quietly(&mut command)
+}
+
+/// Tries again while another process holds one of apt's locks.
+fn patiently(mut act: impl FnMut() -> Result<()>) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match act() {
+            Err(error) if is_locked(&error.to_string()) && start.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(Duration::from_secs(2));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_locked(message: &str) -> bool {
+    message.contains("Could not get lock") || message.contains("Unable to lock")
+}
+
+fn install_srt(directory: &Path) -> Result<PathBuf> {
+    let program = directory.join("node_modules/.bin/srt");
+    if !program.exists() {
+        eprintln!("setup: installing {SRT}");
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("could not make {}", directory.display()))?;
+        let mut npm = Command::new("npm");
+        npm.current_dir(directory).args([
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            ".",
+            SRT,
+        ]);
+        process::quietly(&mut npm)?;
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_only_what_is_missing() {
+        let needs =
+            [Need { package: "there", present: || true }, Need { package: "not-there", present: || false }];
+        assert_eq!(missing(&needs), ["not-there"]);
+    }
+
+    #[test]
+    fn waits_for_locks_and_for_nothing_else() {
+        assert!(is_locked("E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7"));
+        assert!(!is_locked("E: Unable to locate package nothing"));
+        let mut tries = 0;
+        let result = patiently(|| {
+            tries += 1;
+            anyhow::bail!("no such package")
+        });
+        assert!(result.is_err());
+        assert_eq!(tries, 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! Reads what the test harness prints: the sums, and the tests it left out.
+
+/// What came out of all the test programs together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Tests that held, or that left early and wrote so into the skip log.
+    pub(crate) passed: usize,
+    /// Tests that did not.
+    pub(crate) failed: usize,
+    /// Names of tests the harness did not run.
+    pub(crate) ignored: Vec<String>,
+}
+
+impl Tally {
+    /// Takes in one line of output.
+    pub(crate) fn take(&mut self, line: &str) {
+        if let Some(sums) = line.strip_prefix("test result: ") {
+            self.passed += number_before(sums, " passed");
+            self.failed += number_before(sums, " failed");
+        } else if let Some(name) = ignored_name(line) {
+            self.ignored.push(name.to_owned());
+        }
+    }
+}
+
+fn number_before(sums: &str, word: &str) -> usize {
+    let Some(end) = sums.find(word) else { return 0 };
+    sums[..end].rsplit(' ').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// `test NAME ... ignored`, with or without a reason behind it.
+fn ignored_name(line: &str) -> Option<&str> {
+    let (name, verdict) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    (verdict == "ignored" || verdict.starts_with("ignored, ")).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds_up() {
+        let mut tally = Tally::default();
+        for line in [
+            "running 3 tests",
+            "test walls::holds ... ok",
+            "test walls::leaks ... FAILED",
+            "test walls::slow ... ignored, needs an hour",
+            "test src/lib.rs - Thing (line 3) ... ignored",
+            "test result: FAILED. 12 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: ok. 30 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        ] {
+            tally.take(line);
+        }
+        assert_eq!((tally.passed, tally.failed), (42, 1));
+        assert_eq!(tally.ignored, ["walls::slow", "src/lib.rs - Thing (line 3)"]);
+    }
+}
