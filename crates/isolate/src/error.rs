@@ -45,7 +45,9 @@ pub enum CreateError {
         reason: String,
     },
     /// The sandbox's first process ended during the set-up.
-    #[error("the sandbox's first process ended during the set-up\nhint: the machine may be out of memory or processes")]
+    #[error(
+        "the sandbox's first process ended during the set-up\nhint: the machine may be out of memory or processes"
+    )]
     Died,
 }
 

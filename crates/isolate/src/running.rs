@@ -74,6 +74,7 @@ impl Running {
 
 /// Tells a terminal its size.
 pub fn resize(terminal: &impl std::os::fd::AsFd, size: WindowSize) -> io::Result<()> {
-    let size = rustix::termios::Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let size =
+        rustix::termios::Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
     Ok(rustix::termios::tcsetwinsize(terminal, size)?)
 }

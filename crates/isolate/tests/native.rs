@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use stockade_isolate::{Command, CreateError, NativeProvider, Provider};
 use stockade_policy::{
-    Event, FileKind, Identity, Limits, MaskLook, Mount, MountKind, NetworkPlan, Plan, Rights, RootView, Switch,
-    SyscallPlan, UnixSockets,
+    Event, FileKind, Identity, Limits, MaskLook, Mount, MountKind, NetworkPlan, Plan, Rights, RootView,
+    Switch, SyscallPlan, UnixSockets,
 };
 
 fn identity(path: &Path) -> Identity {
@@ -78,8 +78,11 @@ async fn a_command_runs_and_its_status_comes_back() {
 #[tokio::test]
 async fn only_the_workspace_is_writable() {
     let dir = scratch();
-    let (status, stdout, stderr) =
-        sh(plan(dir.path(), vec![]), "echo x > inside && ! touch /etc/x && echo y > /tmp/z && cat inside /tmp/z").await;
+    let (status, stdout, stderr) = sh(
+        plan(dir.path(), vec![]),
+        "echo x > inside && ! touch /etc/x && echo y > /tmp/z && cat inside /tmp/z",
+    )
+    .await;
     assert_eq!((status, stdout.as_str()), (0, "x\ny\n"), "{stderr}");
     assert!(stderr.contains("Read-only file system"), "{stderr}");
     assert_eq!(std::fs::read_to_string(dir.path().join("inside")).unwrap(), "x\n");

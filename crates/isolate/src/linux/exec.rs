@@ -56,16 +56,14 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
         })?);
     }
     if command.descriptors.len() > MAX_DESCRIPTORS - 4 {
-        return Err(ExecError::Step { act: "hand over so many descriptors", source: Errno::TOOMANYREFS.into() });
+        return Err(ExecError::Step {
+            act: "hand over so many descriptors",
+            source: Errno::TOOMANYREFS.into(),
+        });
     }
     let (file, image_length) = image.finish().map_err(step("lay out the command"))?;
-    let mut prepared = Prepared {
-        order: Order::Go,
-        descriptors: vec![file],
-        stdin: None,
-        stdout: None,
-        stderr: None,
-    };
+    let mut prepared =
+        Prepared { order: Order::Go, descriptors: vec![file], stdin: None, stdout: None, stderr: None };
     let mut terminal = 0;
     let mut window = (0, 0);
     for number in 0..3 {
@@ -125,7 +123,9 @@ fn may_cross(descriptor: &OwnedFd, number: i32) -> Result<(), ExecError> {
         return Err(refused("is a directory, through which the command could leave the sandbox"));
     }
     if fcntl_getfl(descriptor).map_err(step("look at a descriptor"))?.contains(OFlags::PATH) {
-        return Err(refused("only names a place (O_PATH), through which the command could leave the sandbox"));
+        return Err(refused(
+            "only names a place (O_PATH), through which the command could leave the sandbox",
+        ));
     }
     Ok(())
 }

@@ -21,13 +21,8 @@ pub(crate) struct Launched {
 
 /// Clones the first process and lets it build.
 pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
-    let (ours, theirs) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(step("make the control socket"))?;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .map_err(step("make the control socket"))?;
     let mut namespaces = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
@@ -46,7 +41,8 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
     let guard = Unfinished(Some(pidfd));
     write_maps(pid)?;
-    rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL).map_err(step("let the set-up go on"))?;
+    rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL)
+        .map_err(step("let the set-up go on"))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(step("make the control socket"))?;
     let unwatched = |source| CreateError::Step {
         act: "watch the first process",
@@ -176,17 +172,23 @@ fn explain(script: &Script, step: Step, index: u32, source: io::Error) -> Create
         Step::Open if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ELOOP | libc::ENOTDIR)) => {
             return CreateError::Changed { path: path.unwrap_or_default() };
         }
-        Step::Loopback => ("bring the sandbox's own loopback up", probe::USER_NAMESPACE_HINT),
-        Step::Root | Step::Staging | Step::Pivot => ("prepare the sandbox's own mounts", probe::USER_NAMESPACE_HINT),
+        Step::Network => ("make the sandbox's own network", probe::USER_NAMESPACE_HINT),
+        Step::Root | Step::Staging | Step::Pivot => {
+            ("prepare the sandbox's own mounts", probe::USER_NAMESPACE_HINT)
+        }
         Step::Open => ("open", "the caller must be able to reach every path its rules name"),
         Step::Bind => ("bring in", "a file system may refuse to be mounted again; leave the path out"),
-        Step::Mask => ("mask", "the kernel limits mounts (fs.mount-max); deny a directory instead of many files"),
+        Step::Mask => {
+            ("mask", "the kernel limits mounts (fs.mount-max); deny a directory instead of many files")
+        }
         Step::Directory => ("make the mount point of", "run `stockade plan` and look for overlapping rules"),
         Step::Tmpfs => ("mount a private file system on", "the machine may be out of memory"),
-        Step::Device => ("build the private /dev at", "the host's own /dev must hold null, zero, full, random, tty"),
+        Step::Device => {
+            ("build the private /dev at", "the host's own /dev must hold null, zero, full, random, tty")
+        }
         Step::Proc | Step::Cover => ("mount a fresh /proc", probe::PROC_HINT),
-        Step::Landlock => ("prepare the landlock rules", "run `stockade doctor`"),
         Step::Privileges => ("give up privileges", "run `stockade doctor`"),
+        Step::Seccomp => ("apply the system-call filter", "run `stockade doctor`"),
         Step::Serve => ("start serving", "the system may be short of descriptors or memory"),
     };
     CreateError::Step { act, path, source, hint }
@@ -198,6 +200,9 @@ mod tests {
 
     #[test]
     fn a_containers_map_keeps_its_ranges() {
-        assert_eq!(one_to_one("         0     100000      65536\n  65536 1 1\n"), "0 0 65536\n65536 65536 1\n");
+        assert_eq!(
+            one_to_one("         0     100000      65536\n  65536 1 1\n"),
+            "0 0 65536\n65536 65536 1\n"
+        );
     }
 }

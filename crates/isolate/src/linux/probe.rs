@@ -64,15 +64,18 @@ pub fn probe() -> Vec<ProbeResult> {
     results.push(if actions.contains("errno") {
         enforced(WallLayer::Seccomp, actions.trim().into())
     } else {
-        missing(WallLayer::Seccomp, "no seccomp filters".into(), "the kernel needs CONFIG_SECCOMP_FILTER".into())
+        missing(
+            WallLayer::Seccomp,
+            "no seccomp filters".into(),
+            "the kernel needs CONFIG_SECCOMP_FILTER".into(),
+        )
     });
     results.push(enforced(WallLayer::Privileges, String::new()));
     results.push(enforced(WallLayer::ProcessLimits, String::new()));
     results
 }
 
-pub(crate) const LANDLOCK_HINT: &str =
-    "the kernel needs CONFIG_SECURITY_LANDLOCK, version 5.19 or later, and `landlock` among its lsm= parameters";
+pub(crate) const LANDLOCK_HINT: &str = "the kernel needs CONFIG_SECURITY_LANDLOCK, version 5.19 or later, and `landlock` among its lsm= parameters";
 
 pub(crate) fn landlock_reason(abi: u32) -> String {
     if abi == 0 {

@@ -28,7 +28,12 @@ pub(crate) struct Pump {
 
 impl Pump {
     /// Starts following and gives the caller their handle.
-    pub(crate) fn run(self, command: &Command, stdin: Option<pipe::Sender>, terminal: Option<OwnedFd>) -> Running {
+    pub(crate) fn run(
+        self,
+        command: &Command,
+        stdin: Option<pipe::Sender>,
+        terminal: Option<OwnedFd>,
+    ) -> Running {
         let (events, receiver) = mpsc::channel(EVENTS);
         let (wishes, wished) = mpsc::unbounded_channel();
         let pid = self.pid;

@@ -6,13 +6,13 @@ use super::layers;
 use super::pump::Pump;
 use super::script::Script;
 use super::sys;
-use super::wire::{Order, PACKET, Report, Stage};
+use super::wire::{Order, PACKET, Report, Stage, Step};
 use crate::{BoxFuture, Command, CreateError, ExecError, Health, Running, Sandbox};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use std::collections::HashMap;
 use std::io;
@@ -44,6 +44,8 @@ struct Jobs {
     next: u32,
     waiting: HashMap<u32, mpsc::UnboundedSender<Reported>>,
     closed: bool,
+    /// The wall the first process could not put up after the mounts stood.
+    failed: Option<(Step, i32)>,
 }
 
 /// A sandbox of the native engine.
@@ -94,7 +96,7 @@ impl NativeSandbox {
                     other => ExecError::Step { act: stage_name(other), source },
                 });
             }
-            _ => return Err(ExecError::Gone),
+            _ => return Err(shared.why_gone()),
         };
         let label = command.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         Ok(Pump { job, reports, stdout, stderr, label, pid }.run(&command, stdin, terminal))
@@ -159,7 +161,8 @@ impl Shared {
     fn new_job(self: &Arc<Self>) -> Result<(Job, mpsc::UnboundedReceiver<Reported>), ExecError> {
         let mut jobs = self.jobs();
         if jobs.closed {
-            return Err(ExecError::Gone);
+            drop(jobs);
+            return Err(self.why_gone());
         }
         jobs.next += 1;
         let id = jobs.next;
@@ -168,12 +171,26 @@ impl Shared {
         Ok((Job { id, shared: Arc::clone(self) }, receiver))
     }
 
+    fn why_gone(&self) -> ExecError {
+        match self.jobs().failed {
+            Some((Step::Seccomp, errno)) => ExecError::Step {
+                act: "apply the system-call filter",
+                source: io::Error::from_raw_os_error(errno),
+            },
+            Some((_, errno)) => {
+                ExecError::Step { act: "give up privileges", source: io::Error::from_raw_os_error(errno) }
+            }
+            None => ExecError::Gone,
+        }
+    }
+
     /// Sends an order and what travels with it.
     pub(crate) async fn send(&self, order: Order, descriptors: &[OwnedFd]) -> Result<(), ExecError> {
         let packet = order.encode();
         let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
         let sent = self.control.async_io(Interest::WRITABLE, |socket| {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(super::wire::MAX_DESCRIPTORS))];
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(super::wire::MAX_DESCRIPTORS))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             if !descriptors.is_empty() {
                 ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
@@ -223,7 +240,11 @@ async fn keep(shared: Arc<Shared>) {
     while let Ok(Some((report, terminal))) = shared.receive().await {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } | Report::Exited { id, .. } => id,
-            Report::Ready | Report::Failed { .. } => continue,
+            Report::Failed { step, errno, .. } => {
+                shared.jobs().failed = Some((step, errno));
+                continue;
+            }
+            Report::Ready => continue,
         };
         if let Some(waiting) = shared.jobs().waiting.get(&id) {
             // A receiver that is gone no longer wants to know.
@@ -256,7 +277,6 @@ fn stage_name(stage: Stage) -> &'static str {
         Stage::Descriptors => "hand over the descriptors",
         Stage::Limits => "set the process limits",
         Stage::Landlock => "apply landlock",
-        Stage::Seccomp => "apply the system-call filter",
         Stage::Directory | Stage::Program => "start the program",
     }
 }

@@ -7,6 +7,7 @@ use super::seccomp;
 use super::sys::landlock_rights as rights;
 use crate::CreateError;
 use rustix::mount::MountAttrFlags;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -59,12 +60,23 @@ pub(crate) enum Target {
 
 pub(crate) enum StepKind {
     /// Attributes are added to a clone of the host's tree at the same path.
-    Bind { identity: Identity, attributes: u64 },
-    Mask { identity: Identity, look: MaskLook },
-    Tmpfs { mode: CString, size: Option<CString> },
+    Bind {
+        identity: Identity,
+        attributes: u64,
+    },
+    Mask {
+        identity: Identity,
+        look: MaskLook,
+    },
+    Tmpfs {
+        mode: CString,
+        size: Option<CString>,
+    },
     Dev,
     Proc,
-    Symlink { target: CString },
+    Symlink {
+        target: CString,
+    },
 }
 
 /// One Landlock rule.
@@ -80,14 +92,16 @@ impl Script {
             RootView::Host { rights } => Root::Host(attributes(rights)),
             RootView::Listed => Root::Listed,
         };
-        let steps = plan.mounts.iter().enumerate().map(|(at, mount)| step(plan, at, mount));
-        let mut steps = steps.collect::<Result<Vec<_>, _>>()?;
+        let kinds = plan.mounts.iter().map(|mount| (mount.path.as_path(), &mount.kind)).collect();
+        let mut steps =
+            plan.mounts.iter().map(|mount| step(plan, mount, &kinds)).collect::<Result<Vec<_>, _>>()?;
         // The build needs a place to stand on until everything else is laid: /proc comes last.
         steps.sort_by_key(|step| matches!(step.kind, StepKind::Proc));
         if !matches!(steps.last(), Some(MountStep { kind: StepKind::Proc, .. })) {
             return Err(CreateError::Plan { reason: "it has no /proc".into() });
         }
-        let landlock_handled = if landlock_abi >= MIN_LANDLOCK_ABI { rights::handled(landlock_abi) } else { 0 };
+        let landlock_handled =
+            if landlock_abi >= MIN_LANDLOCK_ABI { rights::handled(landlock_abi) } else { 0 };
         Ok(Self {
             root,
             landlock: if landlock_handled == 0 { Vec::new() } else { landlock(plan, landlock_handled)? },
@@ -103,7 +117,10 @@ impl Script {
 /// Before it, Landlock refuses every rename between directories.
 pub(crate) const MIN_LANDLOCK_ABI: u32 = 2;
 
-fn step(plan: &Plan, at: usize, mount: &Mount) -> Result<MountStep, CreateError> {
+/// What is laid where, for looking up what a mount stands on.
+type Kinds<'a> = HashMap<&'a Path, &'a MountKind>;
+
+fn step(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Result<MountStep, CreateError> {
     let relative = mount.path.strip_prefix("/").map_err(|_| not_absolute(&mount.path))?;
     let plain = |part| matches!(part, std::path::Component::Normal(_));
     if relative.as_os_str().is_empty() || !relative.components().all(plain) {
@@ -128,18 +145,15 @@ fn step(plan: &Plan, at: usize, mount: &Mount) -> Result<MountStep, CreateError>
         shown: mount.path.clone(),
         parent: c_path(relative.parent().unwrap_or(Path::new("")))?,
         name: c_path(relative.file_name().map(Path::new).unwrap_or(Path::new("")))?,
-        target: target(plan, at, mount),
+        target: target(plan, mount, kinds),
         kind,
     })
 }
 
 /// A mount point lies on our own files if the nearest mount above it is one of ours.
-fn target(plan: &Plan, at: usize, mount: &Mount) -> Target {
-    let above = plan.mounts[..at]
-        .iter()
-        .rev()
-        .find(|above| above.path != mount.path && mount.path.starts_with(&above.path));
-    match above.map(|above| &above.kind) {
+fn target(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Target {
+    let above = mount.path.ancestors().skip(1).find_map(|above| kinds.get(above));
+    match above {
         None if plan.root == RootView::Listed => Target::Ours,
         None | Some(MountKind::Bind { .. }) => Target::Host,
         Some(_) => Target::Ours,

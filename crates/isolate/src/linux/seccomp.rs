@@ -5,8 +5,8 @@
 //! kernel's own per-call cache and the install quick.
 
 use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
+    BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
 };
 use std::collections::BTreeMap;
 use stockade_policy::{Switch, SyscallPlan, UnixSockets};
@@ -115,7 +115,12 @@ fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
         let rest = body.len();
         let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + low_word())];
         if condition.mask != u32::MAX {
-            test.push(sock_filter { code: (BPF_ALU | BPF_AND | BPF_K) as u16, jt: 0, jf: 0, k: condition.mask });
+            test.push(sock_filter {
+                code: (BPF_ALU | BPF_AND | BPF_K) as u16,
+                jt: 0,
+                jf: 0,
+                k: condition.mask,
+            });
         }
         match condition.test {
             Test::AnyBit(bits) => test.extend([jump(BPF_JSET, bits, 1, 0), skip(rest)]),
@@ -127,7 +132,12 @@ fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
             }
             Test::Not(values) => {
                 for (at, value) in values.iter().enumerate() {
-                    test.push(jump(BPF_JEQ, *value, (values.len() - at - 1) as u8, u8::from(at + 1 == values.len())));
+                    test.push(jump(
+                        BPF_JEQ,
+                        *value,
+                        (values.len() - at - 1) as u8,
+                        u8::from(at + 1 == values.len()),
+                    ));
                 }
                 test.push(skip(rest));
             }

@@ -60,12 +60,12 @@ macro_rules! numbered {
 
 numbered! {
     /// Steps of building the walls.
-    Step { Loopback, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Device, Proc, Cover, Pivot, Landlock, Privileges, Serve }
+    Step { Network, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Device, Proc, Cover, Pivot, Privileges, Seccomp, Serve }
 }
 
 numbered! {
     /// Steps of starting a command.
-    Stage { Table, Image, Terminal, Process, Session, Descriptors, Limits, Directory, Landlock, Seccomp, Program }
+    Stage { Table, Image, Terminal, Process, Session, Descriptors, Limits, Directory, Landlock, Program }
 }
 
 impl Order {

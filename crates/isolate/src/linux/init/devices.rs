@@ -6,8 +6,8 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, symlinkat};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
-    mount_bind, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string, fsmount,
+    fsopen, mount_bind, open_tree,
 };
 use std::ffi::CStr;
 
@@ -32,13 +32,13 @@ const LINKS: [(&CStr, &CStr); 5] = [
 const READ_ONLY: Attributes =
     Attributes { set: MountAttrFlags::MOUNT_ATTR_RDONLY.bits() as u64, private: false, recursive: false };
 
-/// Lays a private /dev over `place`.
+/// Lays a private /dev over `place`. Its devices are mount points and cannot be replaced; what else is
+/// made in it is nobody's business and ends with the sandbox.
 pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
     let dev = new_tmpfs(c"755", None)?;
     attach(&dev, place)?;
-    for name in [c"pts", c"shm"] {
-        mkdirat(&dev, name, Mode::from_raw_mode(0o755))?;
-    }
+    mkdirat(&dev, c"pts", Mode::from_raw_mode(0o755))?;
+    mkdirat(&dev, c"shm", Mode::from_raw_mode(0o1777))?;
     for (name, target) in LINKS {
         symlinkat(target, &dev, name)?;
     }
@@ -49,9 +49,7 @@ pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
         // A container may lack one; programs then see an ordinary read-only file.
         present(mount_bind(source, name))?;
     }
-    attach(&new_tmpfs(c"1777", None)?, openat(&dev, c"shm", PLACE, Mode::empty())?)?;
     attach(&new_terminals()?, openat(&dev, c"pts", PLACE, Mode::empty())?)?;
-    set_attributes(&dev, c"", READ_ONLY)?;
     rustix::process::fchdir(&staging.top)
 }
 

@@ -17,6 +17,7 @@ use super::wire::{Order, PACKET, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
+use stockade_policy::NetworkPlan;
 
 /// Which step failed, on which mount of the script.
 pub(super) struct Failure {
@@ -63,7 +64,11 @@ pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedF
     let Ok(control) = sys::close_all_but(control) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
-    let result = build(script, &control).and_then(|()| serve::serve(script, workspace, &control));
+    let result = build(script, &control).and_then(|()| {
+        report(&control, Report::Ready);
+        seal(script)?;
+        serve::serve(script, workspace, &control)
+    });
     if let Err(Failure { step, index, errno }) = result {
         report(&control, Report::Failed { step, index, errno: errno.raw_os_error() });
     }
@@ -71,11 +76,17 @@ pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedF
 }
 
 fn build(script: &Script, control: &OwnedFd) -> Built {
-    if script.network == stockade_policy::NetworkPlan::Loopback {
-        sys::raise_loopback().during(Step::Loopback)?;
+    if script.network == NetworkPlan::Loopback {
+        sys::raise_loopback().during(Step::Network)?;
     }
-    walls::build(script, || wait_for_go(control))?;
-    sys::shed_privileges().during(Step::Privileges)
+    walls::build(script, || wait_for_go(control))
+}
+
+/// The walls that hold the first process too, and that every command inherits. Put up while the launcher
+/// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
+fn seal(script: &Script) -> Built {
+    sys::shed_privileges().during(Step::Privileges)?;
+    sys::install_filter(&script.filter).during(Step::Seccomp)
 }
 
 /// Waits until the launcher has written the id maps. Its death ends us here.

@@ -10,8 +10,8 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::mem::MaybeUninit;
@@ -35,7 +35,6 @@ struct Server<'a> {
 /// Serves until the launcher is gone.
 pub(super) fn serve(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built {
     let children = sys::child_signals().during(Step::Serve)?;
-    report(control, Report::Ready);
     let mut server = Server { script, workspace, control, jobs: [None; JOBS] };
     loop {
         let mut ready = [PollFd::new(control, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
@@ -79,8 +78,12 @@ impl Server<'_> {
         let mut packet = [0; PACKET];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received =
-            recvmsg(self.control, &mut [IoSliceMut::new(&mut packet)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
+        let received = recvmsg(
+            self.control,
+            &mut [IoSliceMut::new(&mut packet)],
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC,
+        );
         match received {
             Ok(message) if message.bytes == PACKET => {}
             Err(Errno::INTR) => return,
@@ -96,8 +99,10 @@ impl Server<'_> {
         }
         match Order::decode(&packet) {
             Some(Order::Exec { id, image_length, terminal, rows, columns }) => {
-                let window = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-                if let Err((stage, errno)) = self.start(id, image_length, terminal, window, &mut descriptors) {
+                let window =
+                    rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+                if let Err((stage, errno)) = self.start(id, image_length, terminal, window, &mut descriptors)
+                {
                     report(self.control, Report::NotStarted { id, stage, errno: errno.raw_os_error() });
                 }
             }
@@ -121,7 +126,8 @@ impl Server<'_> {
         let mut received = received.iter_mut();
         let image = received.next().and_then(Option::take).ok_or((Stage::Image, Errno::BADF))?;
         let exec = Exec::map(&image, image_length).map_err(at(Stage::Image))?;
-        let ends = if terminal == 0 { None } else { Some(open_terminal(window).map_err(at(Stage::Terminal))?) };
+        let ends =
+            if terminal == 0 { None } else { Some(open_terminal(window).map_err(at(Stage::Terminal))?) };
         let mut descriptors = [const { None }; MAX_DESCRIPTORS + 3];
         for (number, to) in descriptors.iter_mut().enumerate() {
             *to = match &ends {
@@ -132,7 +138,9 @@ impl Server<'_> {
             };
         }
         let count = 3 + exec.descriptors().len();
-        let Some(descriptors) = descriptors.get(..count) else { return Err((Stage::Descriptors, Errno::INVAL)) };
+        let Some(descriptors) = descriptors.get(..count) else {
+            return Err((Stage::Descriptors, Errno::INVAL));
+        };
         let mut start = Start {
             script: self.script,
             exec: &exec,
@@ -164,7 +172,10 @@ fn open_terminal(window: rustix::termios::Winsize) -> Result<(OwnedFd, OwnedFd),
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let outer = openat(CWD, c"/dev/pts/ptmx", flags, Mode::empty())?;
     rustix::pty::unlockpt(&outer)?;
-    let inner = rustix::pty::ioctl_tiocgptpeer(&outer, rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY)?;
+    let inner = rustix::pty::ioctl_tiocgptpeer(
+        &outer,
+        rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY,
+    )?;
     rustix::termios::tcsetwinsize(&inner, window)?;
     Ok((outer, inner))
 }

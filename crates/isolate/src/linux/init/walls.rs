@@ -11,7 +11,7 @@ use crate::linux::script::{MountStep, Root, Script, StepKind, Target};
 use crate::linux::sys::{Attributes, set_attributes};
 use crate::linux::wire::Step;
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, symlinkat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, symlinkat};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, OpenTreeFlags, UnmountFlags, mount_bind, open_tree, unmount};
 use std::ffi::CStr;
@@ -37,12 +37,10 @@ pub(super) fn build(script: &Script, mapped: impl FnOnce() -> Result<(), Errno>)
         Root::Host(_) => openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?,
         Root::Listed => listed_root(&staging).during(Step::Root)?,
     };
-    let mut builder = Builder { staging: &staging, root: &root, holes: 0 };
-    let (last, steps) = script.steps.split_last().ok_or(Failure {
-        step: Step::Root,
-        index: 0,
-        errno: Errno::INVAL,
-    })?;
+    let mask_device = fstat(&staging.top).during(Step::Staging)?.st_dev;
+    let mut builder = Builder { staging: &staging, root: &root, holes: 0, mask_device, beside: None };
+    let (last, steps) =
+        script.steps.split_last().ok_or(Failure { step: Step::Root, index: 0, errno: Errno::INVAL })?;
     for (index, step) in steps.iter().enumerate() {
         builder.lay(step, index)?;
     }
@@ -73,10 +71,17 @@ struct Builder<'a> {
     root: &'a OwnedFd,
     /// How many masks with holes there are so far.
     holes: u32,
+    /// The device number of everything masked.
+    mask_device: u64,
+    /// The directory the last mask was laid in, which is also the working directory: masks come in crowds.
+    beside: Option<(&'a CStr, OwnedFd)>,
 }
 
-impl Builder<'_> {
-    fn lay(&mut self, step: &MountStep, index: usize) -> Built {
+impl<'a> Builder<'a> {
+    fn lay(&mut self, step: &'a MountStep, index: usize) -> Built {
+        if !matches!(step.kind, StepKind::Mask { .. }) {
+            self.beside = None;
+        }
         match &step.kind {
             StepKind::Bind { identity, attributes } => self.bind(step, index, identity, *attributes),
             StepKind::Mask { identity, look } => self.mask(step, index, identity, *look),
@@ -116,18 +121,22 @@ impl Builder<'_> {
     /// With `mount` on a bare name instead of descriptors, a third of the cost, which counts when there
     /// are thousands. `mount` follows a symbolic link that somebody puts there meanwhile; a mask laid
     /// elsewhere gives nothing away, and that the name itself is masked is checked afterwards.
-    fn mask(&mut self, step: &MountStep, index: usize, identity: &Identity, look: MaskLook) -> Built {
-        let parent = match step.target {
-            Target::Host => place(self.root, &step.parent),
-            Target::Ours => {
-                drop(self.target(step, index, identity.kind)?);
-                place(self.root, &step.parent)
-            }
+    fn mask(&mut self, step: &'a MountStep, index: usize, identity: &Identity, look: MaskLook) -> Built {
+        if step.target == Target::Ours {
+            drop(self.target(step, index, identity.kind)?);
         }
-        .during_mount(Step::Open, index)?;
-        let before = statat(&parent, &step.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-            .during_mount(Step::Open, index)?;
-        if step.target == Target::Host && !same(&before, identity) {
+        let parent = match self.beside.take() {
+            Some((path, parent)) if path == step.parent.as_c_str() => parent,
+            _ => {
+                let parent = place(self.root, &step.parent).during_mount(Step::Open, index)?;
+                rustix::process::fchdir(&parent).during_mount(Step::Mask, index)?;
+                parent
+            }
+        };
+        let look_at = |step_failed| {
+            statat(&parent, &step.name, AtFlags::SYMLINK_NOFOLLOW).during_mount(step_failed, index)
+        };
+        if step.target == Target::Host && !same(&look_at(Step::Open)?, identity) {
             return Err(Errno::STALE).during_mount(Step::Changed, index);
         }
         let mut hole = Digits::new();
@@ -142,12 +151,15 @@ impl Builder<'_> {
             }
             (FileKind::File | FileKind::Symlink, _) => c"/proc/f",
         };
-        rustix::process::fchdir(&parent).during_mount(Step::Mask, index)?;
         mount_bind(source, &step.name).during_mount(Step::Mask, index)?;
-        let after = statat(&parent, &step.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-            .during_mount(Step::Mask, index)?;
-        let staged = fstat(&self.staging.top).during_mount(Step::Mask, index)?;
-        if after.st_dev == staged.st_dev { Ok(()) } else { Err(Errno::STALE).during_mount(Step::Changed, index) }
+        if look_at(Step::Mask)?.st_dev != self.mask_device {
+            return Err(Errno::STALE).during_mount(Step::Changed, index);
+        }
+        // What was looked up before this mask was laid does not see it, should it be a directory above.
+        if identity.kind != FileKind::Directory {
+            self.beside = Some((&step.parent, parent));
+        }
+        Ok(())
     }
 
     /// Where a step's mount goes; made first if it lies on files of our own.
@@ -176,7 +188,8 @@ impl Builder<'_> {
             part[end] = 0;
             let part = CStr::from_bytes_with_nul(part).map_err(|_| Errno::INVAL);
             let part = part.during_mount(Step::Directory, index)?;
-            exists(mkdirat(self.root, part, Mode::from_raw_mode(0o755))).during_mount(Step::Directory, index)?;
+            exists(mkdirat(self.root, part, Mode::from_raw_mode(0o755)))
+                .during_mount(Step::Directory, index)?;
         }
         Ok(())
     }

@@ -41,31 +41,37 @@ pub(crate) fn clone_init(namespaces: c_int) -> Result<Side, Errno> {
     Ok(Side::Launcher { pid: pid as u32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
 }
 
+/// A body and what it works on, handed to a process that shares our memory.
+struct Call<'a, T> {
+    state: &'a mut T,
+    body: fn(&mut T) -> !,
+}
+
+extern "C" fn enter<T>(call: *mut c_void) -> c_int {
+    // SAFETY: `call` is a `Call` whose owner keeps it alive until this process no longer shares its memory.
+    let call = unsafe { &mut *call.cast::<Call<'_, T>>() };
+    (call.body)(call.state)
+}
+
+/// SAFETY of the caller: `call` and `stack` outlive the new process, or its sharing of our memory.
+unsafe fn share<T>(stack: &mut [u8], call: &mut Call<'_, T>, flags: c_int) -> Result<u32, Errno> {
+    let top = stack.as_mut_ptr_range().end.map_addr(|address| address & !15);
+    // SAFETY: the stack is ours alone and aligned by masking; the rest is promised by the caller.
+    let pid = unsafe {
+        libc::clone(enter::<T>, top.cast(), flags | libc::CLONE_VM | libc::SIGCHLD, (&raw mut *call).cast())
+    };
+    check(pid.into()).map(|pid| pid as u32)
+}
+
 /// Runs `body` in a new process that shares our memory until it execs or exits; we wait meanwhile.
 ///
 /// What vfork does, without its returning twice: `body` has a stack of its own. Copying the page tables
 /// of a large launcher for every command would cost more than the rest of the start.
-pub(crate) fn start_sharing_memory<T>(stack: &mut [u8], state: &mut T, body: fn(&mut T) -> !) -> Result<u32, Errno> {
-    struct Call<'a, T> {
-        state: &'a mut T,
-        body: fn(&mut T) -> !,
-    }
-    extern "C" fn enter<T>(call: *mut c_void) -> c_int {
-        // SAFETY: `call` is the `Call` below, alive because its owner is suspended until we exec or exit.
-        let call = unsafe { &mut *call.cast::<Call<'_, T>>() };
-        (call.body)(call.state)
-    }
-    let mut call = Call { state, body };
-    let top = stack.as_mut_ptr_range().end;
-    // SAFETY: the stack is ours, big enough and aligned by masking; CLONE_VFORK keeps this frame, and
-    // with it `call` and `stack`, alive until the child no longer uses our memory.
-    let pid = check(libc::c_long::from(unsafe {
-        libc::clone(
-            enter::<T>,
-            top.map_addr(|address| address & !15).cast(),
-            libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-            (&raw mut call).cast(),
-        )
-    }))?;
-    Ok(pid as u32)
+pub(crate) fn start_sharing_memory<T>(
+    stack: &mut [u8],
+    state: &mut T,
+    body: fn(&mut T) -> !,
+) -> Result<u32, Errno> {
+    // SAFETY: CLONE_VFORK suspends us, and keeps this frame alive, until the child stops sharing.
+    unsafe { share(stack, &mut Call { state, body }, libc::CLONE_VFORK) }
 }

@@ -77,7 +77,10 @@ impl ImageBuilder {
     pub(crate) fn finish(self) -> Result<(OwnedFd, u64), Errno> {
         // Each table ends in a null entry; the arguments table has one spare word in front, where the
         // shell's own name goes when a script without an interpreter line has to be run by it.
-        let words = HEADER_WORDS + self.numbers.len() + 1 + self.tables.iter().map(|table| table.len() + 1).sum::<usize>();
+        let words = HEADER_WORDS
+            + self.numbers.len()
+            + 1
+            + self.tables.iter().map(|table| table.len() + 1).sum::<usize>();
         let strings_at = (words * WORD) as u64;
         let mut image: Vec<u64> = Vec::with_capacity(words);
         image.extend([0; HEADER_WORDS]);
@@ -198,7 +201,11 @@ impl Drop for Exec {
 }
 
 /// SAFETY of the caller: all three as `execve` wants them.
-unsafe fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> Errno {
+unsafe fn execve(
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) -> Errno {
     // SAFETY: promised by the caller.
     match check(unsafe { libc::execve(path, arguments, environment) }.into()) {
         Ok(_) => Errno::INVAL,

@@ -87,7 +87,13 @@ impl Ruleset {
         let rule = PathBeneath { allowed_access: access, parent_fd: at.as_fd().as_raw_fd() };
         // SAFETY: the rule outlives the call and has the layout of its type number.
         check(unsafe {
-            libc::syscall(libc::SYS_landlock_add_rule, self.0.as_raw_fd(), RULE_PATH_BENEATH, &raw const rule, 0)
+            libc::syscall(
+                libc::SYS_landlock_add_rule,
+                self.0.as_raw_fd(),
+                RULE_PATH_BENEATH,
+                &raw const rule,
+                0,
+            )
         })
         .map(drop)
     }

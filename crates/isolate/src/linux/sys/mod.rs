@@ -20,7 +20,8 @@ pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_right
 pub(crate) use mounts::{Attributes, set_attributes};
 pub(crate) use network::raise_loopback;
 pub(crate) use process::{
-    close_all_but, close_on_exec_from, exit_now, kill_everyone, place_descriptor, reap, reap_pidfd, shed_privileges,
+    close_all_but, close_on_exec_from, exit_now, kill_everyone, place_descriptor, reap, reap_pidfd,
+    shed_privileges,
 };
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, reset_signals};

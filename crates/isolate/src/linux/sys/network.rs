@@ -1,8 +1,7 @@
 //! Bringing the sandbox's own loopback up.
 
-use super::check;
-use rustix::fd::AsRawFd;
 use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// Sets `lo` up in the current network namespace.
@@ -13,7 +12,6 @@ pub(crate) fn raise_loopback() -> Result<(), Errno> {
     request.ifr_name[0] = b'l' as libc::c_char;
     request.ifr_name[1] = b'o' as libc::c_char;
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: SIOCSIFFLAGS reads an `ifreq`, which outlives the call.
-    check(libc::c_long::from(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }))
-        .map(drop)
+    // SAFETY: SIOCSIFFLAGS reads one `ifreq`.
+    unsafe { ioctl(&socket, Setter::<{ libc::SIOCSIFFLAGS as Opcode }, libc::ifreq>::new(request)) }
 }
