@@ -54,13 +54,13 @@ async fn main() {
     let (mut a, mut b, mut c, mut d, mut bw, mut bare) = (vec![], vec![], vec![], vec![], vec![], vec![]);
     for _ in 0..200 {
         let t = Instant::now();
-        let sandbox = NativeProvider::new().create(plan.clone()).await.unwrap();
-        a.push(t.elapsed().as_secs_f64() * 1e3);
-        let t1 = Instant::now();
         let mut c1 = Command::new(["/bin/true"], dir);
         c1.stdio = [Stdio::Null, Stdio::Null, Stdio::Null];
-        let r = sandbox.exec(c1).await.unwrap();
-        r.wait().await.unwrap();
+        c1.afterwards = Afterwards::End;
+        let Started { sandbox, running } = NativeProvider::new().start(plan.clone(), c1).await.unwrap();
+        a.push(t.elapsed().as_secs_f64() * 1e3);
+        let t1 = Instant::now();
+        running.wait().await.unwrap();
         b.push(t1.elapsed().as_secs_f64() * 1e3);
         let t2 = Instant::now();
         sandbox.destroy().await;

@@ -22,6 +22,18 @@ pub struct Command {
     pub time_limit: Option<Duration>,
     /// Bytes of captured output (both streams together) passed on.
     pub output_limit: Option<u64>,
+    /// What becomes of the sandbox when this command ends.
+    pub afterwards: Afterwards,
+}
+
+/// What becomes of a sandbox when a command ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Afterwards {
+    /// It stays for the next command, and so do processes the command left behind.
+    #[default]
+    Stay,
+    /// It ends at once with everything inside, without waiting for the launcher to say so.
+    End,
 }
 
 impl Command {
@@ -35,6 +47,7 @@ impl Command {
             descriptors: Vec::new(),
             time_limit: None,
             output_limit: None,
+            afterwards: Afterwards::Stay,
         }
     }
 }

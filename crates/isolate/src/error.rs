@@ -100,6 +100,17 @@ pub enum ExecError {
     },
 }
 
+/// Building a sandbox and starting its first command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The sandbox could not be built.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The command could not be started in it.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
 fn at(path: &Option<PathBuf>) -> String {
     path.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default()
 }

@@ -10,9 +10,9 @@ mod linux;
 mod provider;
 mod running;
 
-pub use command::{Command, Stdio, WindowSize};
-pub use error::{CreateError, ExecError};
+pub use command::{Afterwards, Command, Stdio, WindowSize};
+pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
 pub use linux::{NativeProvider, ProbeResult, probe, watch};
-pub use provider::{BoxFuture, Health, Provider, Sandbox};
+pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};

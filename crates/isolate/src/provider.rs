@@ -1,6 +1,6 @@
 //! The two traits every wall answers to.
 
-use crate::{Command, CreateError, ExecError, Running};
+use crate::{Command, CreateError, ExecError, Running, StartError};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +15,22 @@ pub trait Provider: Send + Sync {
     fn kind(&self) -> &'static str;
     /// Builds the walls of a plan. Nothing runs inside yet. An error leaves nothing behind.
     fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>>;
+    /// Builds the walls and starts a command, which an engine may do quicker than one after the other.
+    fn start(&self, plan: Arc<Plan>, command: Command) -> BoxFuture<'_, Result<Started, StartError>> {
+        Box::pin(async move {
+            let sandbox = self.create(plan).await?;
+            let running = sandbox.exec(command).await?;
+            Ok(Started { sandbox, running })
+        })
+    }
+}
+
+/// A sandbox with its first command.
+pub struct Started {
+    /// Keep it as long as the command runs: dropping the last handle kills everything inside.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The command.
+    pub running: Running,
 }
 
 /// A live instance. Dropping the last handle kills everything inside.

@@ -2,7 +2,7 @@
 
 use super::sys::ImageBuilder;
 use super::wire::{MAX_DESCRIPTORS, Order};
-use crate::{Command, ExecError, Stdio};
+use crate::{Afterwards, Command, ExecError, Stdio};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
@@ -83,7 +83,8 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
         prepared.descriptors.push(theirs);
     }
     prepared.descriptors.extend(command.descriptors.drain(..).map(|(descriptor, _)| descriptor));
-    prepared.order = Order::Exec { id, image_length, terminal, rows: window.0, columns: window.1 };
+    let last = command.afterwards == Afterwards::End;
+    prepared.order = Order::Exec { id, image_length, terminal, rows: window.0, columns: window.1, last };
     Ok(prepared)
 }
 

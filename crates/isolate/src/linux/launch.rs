@@ -4,11 +4,11 @@ use super::init::{self, Workspace};
 use super::probe;
 use super::script::Script;
 use super::sys::{self, Side};
-use super::wire::{Order, PACKET, Report, Step};
+use super::wire::{Order, Step};
 use crate::CreateError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io::{self, Write};
 use stockade_policy::{NetworkPlan, WallLayer};
 use tokio::io::unix::AsyncFd;
@@ -56,26 +56,6 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     })
 }
 
-impl Launched {
-    /// Waits until the walls stand, or says which did not.
-    pub(crate) async fn ready(&self, script: &Script) -> Result<(), CreateError> {
-        let mut packet = [0; PACKET];
-        let received = self
-            .control
-            .async_io(tokio::io::Interest::READABLE, |socket| {
-                Ok(rustix::net::recv(socket, &mut packet, RecvFlags::empty())?.0)
-            })
-            .await;
-        match received.ok().filter(|length| *length == PACKET).and_then(|_| Report::decode(&packet)) {
-            Some(Report::Ready) => Ok(()),
-            Some(Report::Failed { step, index, errno }) => {
-                Err(explain(script, step, index, io::Error::from_raw_os_error(errno)))
-            }
-            _ => Err(CreateError::Died),
-        }
-    }
-}
-
 /// Kills and reaps a child whose set-up did not get through.
 struct Unfinished(Option<OwnedFd>);
 
@@ -88,15 +68,10 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(pidfd) = &self.0 {
-            end(pidfd);
+            let _ = rustix::process::pidfd_send_signal(pidfd, rustix::process::Signal::KILL);
+            let _ = sys::reap_pidfd(pidfd.as_fd());
         }
     }
-}
-
-/// Kills a first process, and with it everything inside, and waits until it is gone.
-pub(crate) fn end(pidfd: impl AsFd) {
-    let _ = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL);
-    let _ = sys::reap_pidfd(pidfd.as_fd());
 }
 
 /// Gives the child its ids. A root caller's whole range is mapped one to one, so that files keep their
@@ -163,7 +138,7 @@ fn no_namespaces(errno: Errno) -> CreateError {
 }
 
 /// Turns a step's number back into words.
-fn explain(script: &Script, step: Step, index: u32, source: io::Error) -> CreateError {
+pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error) -> CreateError {
     let path = script.steps.get(index as usize).map(|step| step.shown.clone());
     let (act, hint) = match step {
         Step::Changed => {

@@ -18,7 +18,7 @@ mod wire;
 pub use probe::{ProbeResult, probe};
 pub use sys::watch;
 
-use crate::{BoxFuture, CreateError, Provider, Sandbox};
+use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;
 use std::sync::Arc;
 use stockade_policy::Plan;
@@ -41,5 +41,12 @@ impl Provider for NativeProvider {
 
     fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>> {
         Box::pin(async move { Ok(Arc::new(NativeSandbox::create(plan).await?) as Arc<dyn Sandbox>) })
+    }
+
+    fn start(&self, plan: Arc<Plan>, command: Command) -> BoxFuture<'_, Result<Started, StartError>> {
+        Box::pin(async move {
+            let (sandbox, running) = NativeSandbox::start(plan, command).await?;
+            Ok(Started { sandbox: Arc::new(sandbox), running })
+        })
     }
 }

@@ -7,7 +7,7 @@ use super::pump::Pump;
 use super::script::Script;
 use super::sys;
 use super::wire::{Order, PACKET, Report, Stage, Step};
-use crate::{BoxFuture, Command, CreateError, ExecError, Health, Running, Sandbox};
+use crate::{BoxFuture, Command, CreateError, ExecError, Health, Running, Sandbox, StartError};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -34,9 +34,21 @@ pub(crate) struct Shared {
     plan: Arc<Plan>,
     control: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
+    /// What the plan became, to put a failed step into words.
+    script: Script,
     jobs: Mutex<Jobs>,
-    /// Becomes true when the first process has been reaped.
-    gone: watch::Sender<bool>,
+    progress: watch::Sender<Progress>,
+}
+
+/// How far the sandbox's life has come.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// The mounts stand.
+    ready: bool,
+    /// The step that failed, on which mount, why.
+    failed: Option<(Step, u32, i32)>,
+    /// The first process has been reaped.
+    gone: bool,
 }
 
 #[derive(Default)]
@@ -44,8 +56,6 @@ struct Jobs {
     next: u32,
     waiting: HashMap<u32, mpsc::UnboundedSender<Reported>>,
     closed: bool,
-    /// The wall the first process could not put up after the mounts stood.
-    failed: Option<(Step, i32)>,
 }
 
 /// A sandbox of the native engine.
@@ -54,30 +64,51 @@ pub(crate) struct NativeSandbox {
 }
 
 impl NativeSandbox {
-    /// Builds the walls of a plan.
+    /// Builds the walls of a plan and waits until they stand.
     pub(crate) async fn create(plan: Arc<Plan>) -> Result<Self, CreateError> {
+        let sandbox = Self::begin(plan)?;
+        let built = |progress: &Progress| progress.ready || progress.gone;
+        let progress = sandbox.shared.progress.subscribe().wait_for(built).await.map(|progress| *progress);
+        match progress {
+            Ok(Progress { ready: true, .. }) => Ok(sandbox),
+            _ => Err(sandbox.shared.why_not_built()),
+        }
+    }
+
+    /// Builds the walls of a plan and starts a command without waiting in between: the order lies in the
+    /// socket when the first process begins to serve.
+    pub(crate) async fn start(plan: Arc<Plan>, command: Command) -> Result<(Self, Running), StartError> {
+        let sandbox = Self::begin(plan)?;
+        match sandbox.run(command).await {
+            Ok(running) => Ok((sandbox, running)),
+            Err(error) => {
+                sandbox.destroy().await;
+                let built = sandbox.shared.progress.borrow().ready;
+                Err(if built { error.into() } else { sandbox.shared.why_not_built().into() })
+            }
+        }
+    }
+
+    fn begin(plan: Arc<Plan>) -> Result<Self, CreateError> {
         let landlock_abi = sys::landlock_abi();
         let enforcement = layers::settle(&plan, landlock_abi)?;
         let script = Script::compile(&plan, landlock_abi)?;
         let launched = launch(&script)?;
-        if let Err(error) = launched.ready(&script).await {
-            launch::end(launched.pidfd);
-            return Err(error);
-        }
         let shared = Arc::new(Shared {
             id: new_id(),
             enforcement,
             plan,
+            script,
             control: launched.control,
             pidfd: launched.pidfd,
             jobs: Mutex::default(),
-            gone: watch::Sender::new(false),
+            progress: watch::Sender::new(Progress::default()),
         });
         tokio::spawn(keep(Arc::clone(&shared)));
         Ok(Self { shared })
     }
 
-    async fn start(&self, mut command: Command) -> Result<Running, ExecError> {
+    async fn run(&self, mut command: Command) -> Result<Running, ExecError> {
         let shared = &self.shared;
         let (job, mut reports) = shared.new_job()?;
         let program = command.argv.first().cloned().unwrap_or_default();
@@ -113,7 +144,7 @@ impl Sandbox for NativeSandbox {
     }
 
     fn exec(&self, command: Command) -> BoxFuture<'_, Result<Running, ExecError>> {
-        Box::pin(self.start(command))
+        Box::pin(self.run(command))
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
@@ -125,7 +156,7 @@ impl Sandbox for NativeSandbox {
         Box::pin(async {
             self.shared.kill();
             // The sender lives in `shared`, so this ends only when the keeper has reaped.
-            let _ = self.shared.gone.subscribe().wait_for(|gone| *gone).await;
+            let _ = self.shared.progress.subscribe().wait_for(|progress| progress.gone).await;
         })
     }
 
@@ -171,14 +202,19 @@ impl Shared {
         Ok((Job { id, shared: Arc::clone(self) }, receiver))
     }
 
+    fn why_not_built(&self) -> CreateError {
+        match self.progress.borrow().failed {
+            Some((step, index, errno)) => {
+                launch::explain(&self.script, step, index, io::Error::from_raw_os_error(errno))
+            }
+            None => CreateError::Died,
+        }
+    }
+
     fn why_gone(&self) -> ExecError {
-        match self.jobs().failed {
-            Some((Step::Seccomp, errno)) => ExecError::Step {
-                act: "apply the system-call filter",
-                source: io::Error::from_raw_os_error(errno),
-            },
-            Some((_, errno)) => {
-                ExecError::Step { act: "give up privileges", source: io::Error::from_raw_os_error(errno) }
+        match self.progress.borrow().failed {
+            Some((_, _, errno)) => {
+                ExecError::Step { act: "put the last walls up", source: io::Error::from_raw_os_error(errno) }
             }
             None => ExecError::Gone,
         }
@@ -200,14 +236,14 @@ impl Shared {
         });
         match sent.await {
             Ok(_) => Ok(()),
-            Err(error) if is_closed(&error) => Err(ExecError::Gone),
+            Err(error) if is_closed(&error) => Err(self.why_gone()),
             Err(source) => Err(ExecError::Step { act: "speak to the sandbox's first process", source }),
         }
     }
 
     /// Kills the first process, and with it everything inside. The keeper reaps it.
     pub(crate) fn kill(&self) {
-        if !*self.gone.borrow() {
+        if !self.progress.borrow().gone {
             let _ = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
         }
     }
@@ -240,11 +276,14 @@ async fn keep(shared: Arc<Shared>) {
     while let Ok(Some((report, terminal))) = shared.receive().await {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } | Report::Exited { id, .. } => id,
-            Report::Failed { step, errno, .. } => {
-                shared.jobs().failed = Some((step, errno));
+            Report::Failed { step, index, errno } => {
+                shared.progress.send_modify(|progress| progress.failed = Some((step, index, errno)));
                 continue;
             }
-            Report::Ready => continue,
+            Report::Ready => {
+                shared.progress.send_modify(|progress| progress.ready = true);
+                continue;
+            }
         };
         if let Some(waiting) = shared.jobs().waiting.get(&id) {
             // A receiver that is gone no longer wants to know.
@@ -260,7 +299,7 @@ async fn keep(shared: Arc<Shared>) {
     // Readable means ended, so that reaping does not block.
     let _ = shared.pidfd.readable().await;
     let _ = sys::reap_pidfd(shared.pidfd.as_fd());
-    shared.gone.send_replace(true);
+    shared.progress.send_modify(|progress| progress.gone = true);
 }
 
 fn is_closed(error: &io::Error) -> bool {

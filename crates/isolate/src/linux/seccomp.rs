@@ -91,6 +91,10 @@ fn search(blocks: &[(u32, Vec<&Rule>)], program: &mut Vec<sock_filter>) {
     if blocks.len() <= LINEAR {
         for (call, rules) in blocks {
             let body: Vec<_> = rules.iter().flat_map(|rule| refuse_when(rule)).collect();
+            if let [only] = body.as_slice() {
+                program.extend([jump(BPF_JEQ, *call, 0, 1), *only]);
+                continue;
+            }
             program.push(jump(BPF_JEQ, *call, 1, 0));
             program.push(skip(body.len() + 1));
             program.extend(body);
@@ -102,8 +106,10 @@ fn search(blocks: &[(u32, Vec<&Rule>)], program: &mut Vec<sock_filter>) {
     let (low, high) = blocks.split_at(blocks.len() / 2);
     let mut below = Vec::new();
     search(low, &mut below);
-    program.push(jump(BPF_JGE, high[0].0, 0, 1));
-    program.push(skip(below.len()));
+    match u8::try_from(below.len()) {
+        Ok(length) => program.push(jump(BPF_JGE, high[0].0, length, 0)),
+        Err(_) => program.extend([jump(BPF_JGE, high[0].0, 0, 1), skip(below.len())]),
+    }
     program.extend(below);
     search(high, program);
 }

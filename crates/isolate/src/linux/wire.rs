@@ -21,6 +21,8 @@ pub(crate) enum Order {
         terminal: u32,
         rows: u16,
         columns: u16,
+        /// The first process ends, and with it everything inside, when this command does.
+        last: bool,
     },
     /// Signal a command's process group.
     Signal { id: u32, signal: i32 },
@@ -72,8 +74,9 @@ impl Order {
     pub(crate) fn encode(self) -> [u8; PACKET] {
         pack(match self {
             Self::Go => [0, 0, 0, 0, 0, 0],
-            Self::Exec { id, image_length, terminal, rows, columns } => {
-                [1, id.into(), image_length, terminal.into(), rows.into(), columns.into()]
+            Self::Exec { id, image_length, terminal, rows, columns, last } => {
+                let size = u64::from(rows) | u64::from(columns) << 16;
+                [1, id.into(), image_length, terminal.into(), size, last.into()]
             }
             Self::Signal { id, signal } => [2, id.into(), signal as u64, 0, 0, 0],
             Self::KillAll => [3, 0, 0, 0, 0, 0],
@@ -89,7 +92,8 @@ impl Order {
                 image_length: b,
                 terminal: c as u32,
                 rows: d as u16,
-                columns: e as u16,
+                columns: (d >> 16) as u16,
+                last: e != 0,
             },
             2 => Self::Signal { id: a as u32, signal: b as i32 },
             3 => Self::KillAll,
@@ -150,7 +154,7 @@ mod tests {
     fn packets_survive_the_wire() {
         for order in [
             Order::Go,
-            Order::Exec { id: 7, image_length: 1 << 40, terminal: 5, rows: 50, columns: 200 },
+            Order::Exec { id: 7, image_length: 1 << 40, terminal: 5, rows: 50, columns: 200, last: true },
             Order::Signal { id: 9, signal: 15 },
             Order::KillAll,
         ] {

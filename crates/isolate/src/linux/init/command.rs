@@ -47,9 +47,9 @@ fn prepare(start: &Start<'_>) -> Result<(), (Stage, Errno)> {
     }
     chdir(start.exec.working_directory()).map_err(at(Stage::Directory))?;
     let walls = landlock(start).map_err(at(Stage::Landlock))?;
-    limit(start.script).map_err(at(Stage::Limits))?;
     // After the ruleset, which needs descriptors of its own; it keeps a number above all of these.
     let walls = place_descriptors(start, walls).map_err(at(Stage::Descriptors))?;
+    limit(start.script).map_err(at(Stage::Limits))?;
     if let Some(walls) = walls {
         walls.restrict_self().map_err(at(Stage::Landlock))?;
     }

@@ -14,6 +14,7 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::termios::Winsize;
 use std::mem::MaybeUninit;
 
 /// Commands that may run at once in one sandbox.
@@ -23,6 +24,7 @@ const JOBS: usize = 256;
 struct Job {
     id: u32,
     pid: u32,
+    last: bool,
 }
 
 struct Server<'a> {
@@ -69,6 +71,9 @@ impl Server<'_> {
                             max_rss_kib: ended.max_rss_kib,
                         },
                     );
+                    if job.last {
+                        sys::exit_now(0);
+                    }
                 }
             }
         }
@@ -98,11 +103,8 @@ impl Server<'_> {
             }
         }
         match Order::decode(&packet) {
-            Some(Order::Exec { id, image_length, terminal, rows, columns }) => {
-                let window =
-                    rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-                if let Err((stage, errno)) = self.start(id, image_length, terminal, window, &mut descriptors)
-                {
+            Some(order @ Order::Exec { id, .. }) => {
+                if let Err((stage, errno)) = self.start(order, &mut descriptors) {
                     report(self.control, Report::NotStarted { id, stage, errno: errno.raw_os_error() });
                 }
             }
@@ -114,12 +116,11 @@ impl Server<'_> {
 
     fn start(
         &mut self,
-        id: u32,
-        image_length: u64,
-        terminal: u32,
-        window: rustix::termios::Winsize,
+        order: Order,
         received: &mut [Option<OwnedFd>; MAX_DESCRIPTORS],
     ) -> Result<(), (Stage, Errno)> {
+        let Order::Exec { id, image_length, terminal, rows, columns, last } = order else { return Ok(()) };
+        let window = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let at = |stage: Stage| move |errno: Errno| (stage, errno);
         let slot = self.jobs.iter_mut().find(|slot| slot.is_none());
         let slot = slot.ok_or((Stage::Table, Errno::AGAIN))?;
@@ -153,7 +154,7 @@ impl Server<'_> {
         if let Some(failure) = start.failure {
             return Err(failure);
         }
-        *slot = Some(Job { id, pid });
+        *slot = Some(Job { id, pid, last });
         report_started(self.control, id, pid, ends.as_ref().map(|(outer, _)| outer));
         Ok(())
     }
@@ -168,7 +169,7 @@ impl Server<'_> {
 }
 
 /// A new terminal in the sandbox's own /dev/pts: outer and inner end.
-fn open_terminal(window: rustix::termios::Winsize) -> Result<(OwnedFd, OwnedFd), Errno> {
+fn open_terminal(window: Winsize) -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let outer = openat(CWD, c"/dev/pts/ptmx", flags, Mode::empty())?;
     rustix::pty::unlockpt(&outer)?;
