@@ -83,8 +83,10 @@ impl NativeSandbox {
             Ok(running) => Ok((sandbox, running)),
             Err(error) => {
                 sandbox.destroy().await;
-                let built = sandbox.shared.progress.borrow().ready;
-                Err(if built { error.into() } else { sandbox.shared.why_not_built().into() })
+                let progress = *sandbox.shared.progress.borrow();
+                // What kept the command from starting may be a wall that did not come to stand.
+                let unbuilt = progress.failed.is_some() || matches!(error, ExecError::Gone);
+                Err(if unbuilt && !progress.ready { sandbox.shared.why_not_built().into() } else { error.into() })
             }
         }
     }

@@ -180,9 +180,12 @@ fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError>
         steps.push(LandlockStep { path: c_path(path)?, access: access & handled });
         Ok(())
     };
-    if let RootView::Host { rights } = plan.root {
-        allow(Path::new("/"), access(rights, FileKind::Directory))?;
-    }
+    let everywhere = match plan.root {
+        RootView::Host { rights } => access(rights, FileKind::Directory),
+        // Directories that lead to what is listed show nothing else.
+        RootView::Listed => rights::READ_DIR,
+    };
+    allow(Path::new("/"), everywhere)?;
     let device = rights::READ_FILE | rights::READ_DIR | rights::WRITE_FILE;
     for mount in &plan.mounts {
         match &mount.kind {
