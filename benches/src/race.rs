@@ -41,12 +41,13 @@ pub struct Lap {
     pub result: Result<Samples, String>,
 }
 
-/// Lets all contenders take turns for so many rounds.
-pub fn race(rounds: usize, contenders: Vec<Contender<'_>>) -> Vec<Lap> {
+/// Lets all contenders take turns for so many rounds, with a pause before each turn: the kernel takes large
+/// things down after their owner has ended, and the next in line must not pay for it.
+pub fn race(rounds: usize, pause: Duration, contenders: Vec<Contender<'_>>) -> Vec<Lap> {
     let mut runners: Vec<Runner<'_>> = contenders.into_iter().map(Runner::warmed_up).collect();
     for round in 0..rounds {
         for runner in &mut runners {
-            runner.turn(round);
+            runner.turn(round, pause);
         }
     }
     runners.into_iter().map(Runner::finish).collect()
@@ -65,10 +66,11 @@ impl<'a> Runner<'a> {
         Self { contender, times: Vec::new(), failure }
     }
 
-    fn turn(&mut self, round: usize) {
+    fn turn(&mut self, round: usize, pause: Duration) {
         if self.failure.is_some() || !round.is_multiple_of(self.contender.every) {
             return;
         }
+        std::thread::sleep(pause);
         match self.contender.timed() {
             Ok(time) => self.times.push(time),
             Err(error) => self.failure = Some(format!("{error:#}")),
@@ -101,7 +103,7 @@ mod tests {
             Contender::new("b", || step('b')),
             Contender::new("c", || step('c')).seldom(2),
         ];
-        let laps = race(3, contenders);
+        let laps = race(3, Duration::ZERO, contenders);
         assert_eq!(*order.borrow(), "aabbcabcababc");
         let counts: Vec<usize> = laps.iter().map(|lap| lap.result.as_ref().unwrap().count()).collect();
         assert_eq!(counts, [3, 3, 2]);
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_not_a_time() {
-        let laps = race(2, vec![Contender::new("x", || anyhow::bail!("refused"))]);
+        let laps = race(2, Duration::ZERO, vec![Contender::new("x", || anyhow::bail!("refused"))]);
         assert_eq!(laps[0].result.as_ref().err().map(String::as_str), Some("refused"));
     }
 }

@@ -1,17 +1,28 @@
 //! A hundred at once.
 
 use crate::grounds::Grounds;
+use crate::library::{self, Library};
 use crate::report::{Report, milliseconds, samples_of, times};
 use crate::tools::{Tool, Tools};
 use anyhow::{Context, Result, ensure};
+use std::time::Duration;
 use stockade_bench::{Contender, Table, race};
 
 const CROWD: u32 = 100;
 
-pub(crate) fn measure(tools: &Tools, grounds: &Grounds, rounds: usize, report: &mut Report) {
+pub(crate) fn measure(
+    tools: &Tools,
+    library: &Library,
+    grounds: &Grounds,
+    rounds: usize,
+    report: &mut Report,
+) {
     let quick = tools.all().filter(|tool| !matches!(tool, Tool::Srt(_)));
-    let contenders = quick.map(|tool| Contender::new(tool.name(), || all_at_once(tool, grounds))).collect();
-    let laps = race(rounds, contenders);
+    let contenders = quick
+        .map(|tool| Contender::new(tool.name(), || all_at_once(tool, grounds)))
+        .chain([Contender::new(library::NAME, || library.crowd(CROWD))])
+        .collect();
+    let laps = race(rounds, Duration::ZERO, contenders);
 
     let bwrap = tools.bubblewrap.as_ref().and_then(|tool| samples_of(&laps, tool.name()));
     let title = format!("{CROWD} at once");

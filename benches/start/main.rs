@@ -4,6 +4,7 @@
 
 mod crowd;
 mod grounds;
+mod library;
 mod memory;
 mod report;
 mod rules;
@@ -12,6 +13,7 @@ mod tools;
 
 use anyhow::Result;
 use grounds::Grounds;
+use library::Library;
 use report::Report;
 use std::process::ExitCode;
 use stockade_bench::Format;
@@ -53,11 +55,12 @@ fn run() -> Result<()> {
 
     let tools = Tools::find()?;
     let grounds = Grounds::lay_out()?;
+    let library = Library::open(&grounds)?;
     let mut report = Report::new(format);
-    start::measure(&tools, &grounds, effort.start, &mut report);
+    start::measure(&tools, &library, &grounds, effort.start, &mut report);
     rules::measure(&tools, &grounds, effort.rules, &mut report)?;
-    crowd::measure(&tools, &grounds, effort.crowd, &mut report);
-    memory::measure(&tools, &grounds, &mut report);
+    crowd::measure(&tools, &library, &grounds, effort.crowd, &mut report);
+    memory::measure(&tools, &library, &grounds, &mut report);
     report.finish();
     Ok(())
 }

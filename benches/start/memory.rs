@@ -1,6 +1,7 @@
 //! What one idle sandbox holds: processes and memory, the command left out.
 
 use crate::grounds::Grounds;
+use crate::library::{self, Library};
 use crate::report::Report;
 use crate::tools::{Tool, Tools};
 use anyhow::{Context, Result, bail};
@@ -12,10 +13,13 @@ use stockade_bench::{Family, Table, family};
 /// Waits for input, so that it is idle until we let it go, on every tool alike.
 const COMMAND: &str = "cat";
 
+/// As many at once in the library.
+const LIVE: usize = 20;
+
 /// After this long whatever a launcher still does after the start is over.
 const SETTLE: Duration = Duration::from_millis(300);
 
-pub(crate) fn measure(tools: &Tools, grounds: &Grounds, report: &mut Report) {
+pub(crate) fn measure(tools: &Tools, library: &Library, grounds: &Grounds, report: &mut Report) {
     let mut table =
         Table::new("One idle sandbox, its command left out", &["what", "processes", "memory (PSS)"]);
     let mut ours = None;
@@ -34,9 +38,20 @@ pub(crate) fn measure(tools: &Tools, grounds: &Grounds, report: &mut Report) {
             Err(error) => table.row([tool.name().to_owned(), "-".to_owned(), format!("{error:#}")]),
         }
     }
+    let grown = library.growth(LIVE);
+    match &grown {
+        Ok(grown) => {
+            let processes = grown.processes as f64 / LIVE as f64;
+            let row = [format!("{processes:.2}"), format!("{:.2} MB", megabytes(*grown) / LIVE as f64)];
+            table.row(std::iter::once(format!("{}, each of {LIVE}", library::NAME)).chain(row));
+        }
+        Err(error) => table.row([library::NAME.to_owned(), "-".to_owned(), format!("{error:#}")]),
+    }
     report.print(&table, &[]);
     report.promise("processes of one sandbox", 2.0, ours.map(|family| family.processes as f64));
     report.promise("memory of one sandbox, MB", 6.0, ours.map(megabytes));
+    let each = grown.ok().map(|grown| megabytes(grown) / LIVE as f64);
+    report.promise(format!("memory of each of {LIVE} sandboxes in the library, MB"), 1.5, each);
 }
 
 fn megabytes(family: Family) -> f64 {

@@ -78,7 +78,8 @@ fn without_help(command: clap::Command) -> clap::Command {
 
 /// A page for a command and each one below it that people can see.
 fn add_pages(command: &clap::Command, files: &mut Files) -> Result<()> {
-    let page = clap_mangen::Man::new(command.clone());
+    // Without a version, or every release would change every page.
+    let page = clap_mangen::Man::new(command.clone()).source("Stockade").manual("Stockade manual");
     let name = page.get_filename();
     let mut contents = Vec::new();
     page.render(&mut contents).with_context(|| format!("could not write the page {name}"))?;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod generate;
 mod machine;
 mod process;
 mod setup;
@@ -41,6 +42,8 @@ fn run(words: &[&str]) -> Result<ExitCode> {
     match words {
         ["setup"] => setup::for_tests().map(|()| ExitCode::SUCCESS),
         ["test"] => test::run(),
+        ["generate"] => generate::write().map(|()| ExitCode::SUCCESS),
+        ["generate", "--check"] => generate::check().map(|()| ExitCode::SUCCESS),
         ["bench", options @ ..] => bench::run(options).map(|()| ExitCode::SUCCESS),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -1,10 +1,14 @@
 //! Reads what the test harness prints: the sums, and the tests it left out.
 
+use std::collections::BTreeSet;
+
 /// What came out of all the test programs together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Tests that held, or that left early and wrote so into the skip log.
     pub(crate) passed: usize,
+    /// The names of those.
+    pub(crate) passed_names: BTreeSet<String>,
     /// Tests that did not.
     pub(crate) failed: usize,
     /// Names of tests the harness did not run.
@@ -17,8 +21,16 @@ impl Tally {
         if let Some(sums) = line.strip_prefix("test result: ") {
             self.passed += number_before(sums, " passed");
             self.failed += number_before(sums, " failed");
-        } else if let Some(name) = ignored_name(line) {
-            self.ignored.push(name.to_owned());
+            return;
+        }
+        match verdict(line) {
+            Some((name, "ok")) => {
+                self.passed_names.insert(name.to_owned());
+            }
+            Some((name, word)) if word == "ignored" || word.starts_with("ignored, ") => {
+                self.ignored.push(name.to_owned());
+            }
+            _ => {}
         }
     }
 }
@@ -28,10 +40,9 @@ fn number_before(sums: &str, word: &str) -> usize {
     sums[..end].rsplit(' ').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// `test NAME ... ignored`, with or without a reason behind it.
-fn ignored_name(line: &str) -> Option<&str> {
-    let (name, verdict) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
-    (verdict == "ignored" || verdict.starts_with("ignored, ")).then_some(name)
+/// `test NAME ... ok`, `... FAILED`, `... ignored, REASON`.
+fn verdict(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("test ")?.rsplit_once(" ... ")
 }
 
 #[cfg(test)]
@@ -53,6 +64,7 @@ mod tests {
             tally.take(line);
         }
         assert_eq!((tally.passed, tally.failed), (42, 1));
+        assert!(tally.passed_names.contains("walls::holds") && tally.passed_names.len() == 1);
         assert_eq!(tally.ignored, ["walls::slow", "src/lib.rs - Thing (line 3)"]);
     }
 }

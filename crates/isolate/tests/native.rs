@@ -1,5 +1,6 @@
 //! The native engine driven through its door, with plans made by hand.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail the test")]
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

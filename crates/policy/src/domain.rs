@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// Two-label suffixes under which strangers register names: a wildcard below one would allow them all.
 const PUBLIC_PAIRS: &[&str] = &[
-    "ac.uk", "co.id", "co.il", "co.in", "co.jp", "co.ke", "co.kr", "co.nz", "co.th", "co.uk", "co.za", "com.ar", "com.au",
-    "com.br", "com.cn", "com.co", "com.hk", "com.mx", "com.my", "com.ng", "com.ph", "com.pk", "com.pl", "com.sg", "com.tr",
-    "com.tw", "com.ua", "com.vn", "edu.au", "edu.cn", "gov.au", "gov.cn", "gov.in", "gov.uk", "ltd.uk", "me.uk", "ne.jp",
-    "net.au", "net.br", "net.cn", "net.in", "net.nz", "net.uk", "or.jp", "or.kr", "org.au", "org.br", "org.cn", "org.in",
-    "org.nz", "org.uk", "plc.uk",
+    "ac.uk", "co.id", "co.il", "co.in", "co.jp", "co.ke", "co.kr", "co.nz", "co.th", "co.uk", "co.za",
+    "com.ar", "com.au", "com.br", "com.cn", "com.co", "com.hk", "com.mx", "com.my", "com.ng", "com.ph",
+    "com.pk", "com.pl", "com.sg", "com.tr", "com.tw", "com.ua", "com.vn", "edu.au", "edu.cn", "gov.au",
+    "gov.cn", "gov.in", "gov.uk", "ltd.uk", "me.uk", "ne.jp", "net.au", "net.br", "net.cn", "net.in",
+    "net.nz", "net.uk", "or.jp", "or.kr", "org.au", "org.br", "org.cn", "org.in", "org.nz", "org.uk",
+    "plc.uk",
 ];
 
 /// A rule about hosts.
@@ -173,7 +174,7 @@ fn port_number(text: &str) -> Option<u16> {
 /// The form names are compared in, if it is a name at all.
 fn ascii_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
-    let name = idna::domain_to_ascii_strict(text).ok()?;
+    let name = idna::domain_to_ascii(text).ok()?;
     let labels_fit = name.split('.').all(|label| {
         let inside = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         (1..=63).contains(&label.len()) && inside && !label.starts_with('-') && !label.ends_with('-')
@@ -221,17 +222,46 @@ mod tests {
             ("localhost", "localhost"),
             ("*.service_x.example.org", "*.service_x.example.org"),
         ] {
-            assert_eq!(DomainPattern::parse_allowed(text).map(|pattern| pattern.to_string()).as_deref(), Ok(shown));
+            assert_eq!(
+                DomainPattern::parse_allowed(text).map(|pattern| pattern.to_string()).as_deref(),
+                Ok(shown)
+            );
         }
     }
 
     #[test]
     fn what_may_not_be_allowed() {
         for text in [
-            "", "*", "*:443", "**", "*.com", "*.co.uk", "*.org:443", "https://example.org", "example.org/x", "::1", "fe80::1",
-            "a b", "a\0.example.org", "a\n", "ex*mple.org", "*.*.example.org", "example.org:0", "example.org:70000",
-            "example.org:https", "-a.org", "a..org", ".org", "[::1", "[::1]x", "[example.org]", "127.1", "1.2.3.4.5", "0x7f.0.0.0x1",
-            "user@example.org", "example.org:+80",
+            "",
+            "*",
+            "*:443",
+            "**",
+            "*.com",
+            "*.co.uk",
+            "*.org:443",
+            "https://example.org",
+            "example.org/x",
+            "::1",
+            "fe80::1",
+            "a b",
+            "a\0.example.org",
+            "a\n",
+            "ex*mple.org",
+            "*.*.example.org",
+            "example.org:0",
+            "example.org:70000",
+            "example.org:https",
+            "-a.org",
+            "a..org",
+            ".org",
+            "[::1",
+            "[::1]x",
+            "[example.org]",
+            "127.1",
+            "1.2.3.4.5",
+            "0x7f.0.0.0x1",
+            "user@example.org",
+            "example.org:+80",
         ] {
             assert!(DomainPattern::parse_allowed(text).is_err(), "{text:?}");
         }

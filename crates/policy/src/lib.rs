@@ -1,26 +1,57 @@
 //! Pure policy: what a command may do, where each rule came from, and the [`Plan`] that engines obey.
 #![forbid(unsafe_code)]
 
+mod access;
+mod data;
+mod decide;
+mod domain;
 mod enforcement;
+mod environment;
 mod event;
+mod explain;
 mod files;
+mod inputs;
 mod limits;
+mod load;
+mod network;
 mod origin;
 mod outcome;
+mod pattern;
 mod plan;
+mod planning;
+mod policy;
+mod presets;
 mod request;
+mod rules;
+mod schema;
+mod settings;
+mod survey;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod text;
 mod violation;
 
+pub use domain::{DomainError, DomainPattern, HostPattern};
 pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
+pub use explain::{Answer, Explanation};
 pub use files::Files;
+pub use inputs::{Flags, Inputs, OwnPaths, Presence, SettingsFile, Shape};
 pub use limits::Limits;
+pub use network::{DomainRule, GatewayOptions, NetworkRules};
 pub use origin::{Layer, Origin, RuleRef};
 pub use outcome::{Exit, Outcome, Usage};
+pub use pattern::{Glob, PatternError};
 pub use plan::{
     FileKind, Identity, LayerNeed, MaskLook, Mount, MountKind, Need, NetworkPlan, Notice, NoticeWeight, Plan,
     Rights, RootView, Switch, SyscallPlan, UnixSockets, Variable,
 };
+pub use policy::Policy;
+pub use presets::{PresetInfo, presets};
 pub use request::{BareWish, CommandLine, Decision, Request, Verdict};
+pub use schema::schema;
+pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};
+pub use survey::PlanError;
 pub use violation::{Violation, ViolationKind};

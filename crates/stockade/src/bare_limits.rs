@@ -10,8 +10,9 @@ pub(crate) fn enforcement(limits: &Limits) -> Enforcement {
     }
     let missing = |names: &[(&str, bool)]| {
         let names: Vec<&str> = names.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
-        (!names.is_empty())
-            .then(|| LayerState::Missing { reason: format!("runs without walls do not hold {}", names.join(", ")) })
+        (!names.is_empty()).then(|| LayerState::Missing {
+            reason: format!("runs without walls do not hold {}", names.join(", ")),
+        })
     };
     let process = missing(&[
         ("maxFileSize", limits.max_file_size.is_some()),
@@ -36,7 +37,8 @@ mod tests {
 
     #[test]
     fn limits_that_are_not_held_are_named() {
-        let limits = Limits { max_memory: Some(1), max_processes: Some(1), max_output: Some(1), ..Limits::default() };
+        let limits =
+            Limits { max_memory: Some(1), max_processes: Some(1), max_output: Some(1), ..Limits::default() };
         let seen = enforcement(&limits);
         assert!(matches!(seen.state(WallLayer::Launcher), Some(LayerState::Enforced { .. })));
         assert_eq!(seen.state(WallLayer::ProcessLimits), None);

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use stockade_isolate::Provider;
 use stockade_policy::{Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape};
 
-/// The provider used when nobody names one.
-const STANDARD_PROVIDER: &str = "native";
+/// The provider that means: the best engine of this machine.
+const LOCAL: &str = "local";
+/// That engine.
+const BEST_ENGINE: &str = "native";
 
 /// Collects what a [`Runtime`] is made of.
 #[derive(Clone, Debug)]
@@ -23,7 +25,8 @@ pub struct Builder {
     settings: Vec<SettingsFile>,
     flags: Flags,
     providers: Providers,
-    provider: String,
+    provider: Option<String>,
+    engine: Option<String>,
 }
 
 /// Which settings files are read besides those that were named.
@@ -53,6 +56,22 @@ pub enum BuildError {
     /// Nobody registered the provider that was asked for.
     #[error(transparent)]
     Provider(#[from] UnknownProvider),
+    /// There is no such engine.
+    #[error("Unknown engine: \"{asked}\". Available: [{available}]")]
+    Engine {
+        /// The engine that was asked for.
+        asked: String,
+        /// Those there are.
+        available: String,
+    },
+    /// An engine was named for a provider that has none.
+    #[error("the provider {provider} has no engine {engine}\nhint: engines belong to the provider local")]
+    EngineElsewhere {
+        /// The engine.
+        engine: String,
+        /// The provider.
+        provider: String,
+    },
 }
 
 impl Builder {
@@ -65,7 +84,8 @@ impl Builder {
             settings: Vec::new(),
             flags: Flags::default(),
             providers: Providers::standard(),
-            provider: STANDARD_PROVIDER.into(),
+            provider: None,
+            engine: None,
         }
     }
 
@@ -111,25 +131,26 @@ impl Builder {
         self
     }
 
-    /// The kind of provider to use.
+    /// The kind of provider to use, over what the settings say; `local` is the best engine there is.
     pub fn provider(mut self, kind: impl Into<String>) -> Self {
-        self.provider = kind.into();
+        self.provider = Some(kind.into());
+        self
+    }
+
+    /// The engine of the local provider to use, over what the settings say.
+    pub fn engine(mut self, name: impl Into<String>) -> Self {
+        self.engine = Some(name.into());
         self
     }
 
     /// Reads the settings.
     pub fn build(self) -> Result<Runtime, BuildError> {
-        let provider = self.providers.get(&self.provider)?;
         let cwd = working_directory(self.cwd)?;
         let environment = self.environment.unwrap_or_else(|| std::env::vars_os().collect());
         let home = directories::home(&environment);
         let directories = Directories::new(&environment, home.as_deref());
-        let optional = |path, layer| SettingsFile {
-            path,
-            layer,
-            shape: Shape::Native,
-            presence: Presence::Optional,
-        };
+        let optional =
+            |path, layer| SettingsFile { path, layer, shape: Shape::Native, presence: Presence::Optional };
         let mut settings = self.settings;
         if self.standard == StandardSettings::All {
             settings.push(optional(cwd.join(PROJECT_SETTINGS), Layer::Project));
@@ -149,7 +170,23 @@ impl Builder {
             flags: self.flags,
         };
         let policy = Policy::load(inputs, &RealFiles)?;
+        let kind = self.provider.as_deref().unwrap_or(policy.provider());
+        let engine = self.engine.as_deref().or(policy.engine());
+        let provider = choose(&self.providers, kind, engine)?;
         Ok(Runtime::new(policy, provider, cwd, environment, set))
+    }
+}
+
+fn choose(providers: &Providers, kind: &str, engine: Option<&str>) -> Result<Arc<dyn Provider>, BuildError> {
+    match engine {
+        None if kind == LOCAL => Ok(providers.get(BEST_ENGINE)?),
+        None => Ok(providers.get(kind)?),
+        Some(engine) if kind == LOCAL || kind == engine => providers.get(engine).map_err(|unknown| {
+            BuildError::Engine { asked: unknown.asked, available: unknown.available.join(", ") }
+        }),
+        Some(engine) => {
+            Err(BuildError::EngineElsewhere { engine: engine.to_owned(), provider: kind.to_owned() })
+        }
     }
 }
 

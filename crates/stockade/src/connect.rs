@@ -96,7 +96,7 @@ impl Connected {
     fn feed(&mut self, descriptor: OwnedFd) -> io::Result<Stdio> {
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
         // The command owns the pipe's inode: without the write bit, opening descriptor 0 for writing is
-        // refused as it would be for the file itself.
+        // refused as it would be for the file itself. The same below, the other way round.
         rustix::fs::fchmod(&reading, Mode::RUSR)?;
         self.input = Some((Inlet::new(descriptor)?, Outlet::unshared(writing)?));
         Ok(Stdio::Descriptor(reading))
@@ -112,6 +112,7 @@ impl Connected {
             return Ok(Stdio::Descriptor(writing.try_clone()?));
         }
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::fs::fchmod(&writing, Mode::WUSR)?;
         self.outputs.push((Inlet::new(reading)?, Outlet::new(descriptor)?));
         *shared = Some((identity, writing.try_clone()?));
         Ok(Stdio::Descriptor(writing))

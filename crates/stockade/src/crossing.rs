@@ -103,9 +103,7 @@ mod tests {
     use super::*;
     use crate::RealFiles;
     use std::fs::{self, File};
-    use stockade_policy::{
-        Identity, Limits, Mount, NetworkPlan, Switch, SyscallPlan, UnixSockets,
-    };
+    use stockade_policy::{Identity, Limits, Mount, NetworkPlan, Switch, SyscallPlan, UnixSockets};
 
     fn plan(mounts: Vec<(PathBuf, MountKind)>) -> Plan {
         Plan {

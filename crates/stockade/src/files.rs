@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(RealFiles.read(&top.join("link")).unwrap(), b"content");
 
         let mut names = RealFiles.list(&top).unwrap();
-        names.sort();
+        names.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(names, [("link".into(), FileKind::Symlink), ("real".into(), FileKind::File)]);
     }
 

@@ -70,13 +70,13 @@ pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartErro
 pub use wiring::Wiring;
 
 pub use stockade_isolate::{
-    BoxFuture, Command, CreateError, ExecError, Health, NativeProvider, ProbeResult, Provider, Sandbox, Stdio,
-    WindowSize, probe, resize,
+    Afterwards, BoxFuture, Command, CreateError, ExecError, Health, NativeProvider, ProbeResult, Provider,
+    Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
     Answer, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind, Files, Flags,
     Identity, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need,
-    NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence, PresetInfo,
-    Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan, UnixSockets,
-    Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
+    NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
+    PresetInfo, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan,
+    UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
 };

@@ -12,7 +12,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade_isolate::{Command, CreateError, ExecError, Provider};
+use stockade_isolate::{
+    Afterwards, Command, CreateError, ExecError, Provider, StartError as EngineError, Started,
+};
 use stockade_policy::{
     BareWish, CommandLine, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError, Policy,
     Request, RuleRef, Usage, Verdict,
@@ -160,7 +162,6 @@ impl Runtime {
         let Prepared { request, plan, .. } = prepared;
         let begun = Instant::now();
         let mut connected = connect(wiring, &plan, &RealFiles)?;
-        let sandbox = self.provider.create(Arc::clone(&plan)).await?;
         let command = Command {
             argv: argv(&request.command),
             cwd: RealFiles.resolve(&request.cwd).unwrap_or(request.cwd),
@@ -169,18 +170,17 @@ impl Runtime {
             descriptors: std::mem::take(&mut connected.descriptors),
             time_limit: time_limit(&plan),
             output_limit: plan.limits.max_output,
+            afterwards: Afterwards::End,
         };
-        match sandbox.exec(command).await {
-            Ok(running) => Ok(Running::walled(running, sandbox, Copying::begin(connected))),
-            Err(ExecError::Program { source, .. }) => {
-                let enforcement = sandbox.enforcement().clone();
-                sandbox.destroy().await;
-                Ok(Running::over(not_started(&source, self.provider.kind(), begun, enforcement)))
+        match self.provider.start(plan, command).await {
+            Ok(Started { sandbox, running }) => {
+                Ok(Running::walled(running, sandbox, Copying::begin(connected)))
             }
-            Err(error) => {
-                sandbox.destroy().await;
-                Err(error.into())
+            Err(EngineError::Exec(ExecError::Program { source, .. })) => {
+                Ok(Running::over(not_started(&source, self.provider.kind(), begun, Enforcement::default())))
             }
+            Err(EngineError::Create(error)) => Err(error.into()),
+            Err(EngineError::Exec(error)) => Err(error.into()),
         }
     }
 

@@ -7,7 +7,7 @@ mod units;
 
 pub(crate) use absent::AbsentArgs;
 pub(crate) use policy::PolicyArgs;
-pub(crate) use run::{EventsTarget, RunArgs};
+pub(crate) use run::{EventsTarget, RunArgs, RunOnly};
 pub(crate) use units::format_seconds;
 
 use clap::{Parser, Subcommand};
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(
     name = "stockade",
+    bin_name = "stockade",
     version,
     disable_help_subcommand = true,
     after_help = "\

@@ -1,15 +1,39 @@
 //! Attacks and real work, run through the command line in real sandboxes, as root and as an ordinary user.
 
 #[cfg(test)]
+mod absent;
+#[cfg(test)]
+mod descriptors;
+#[cfg(test)]
+mod environment;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod input;
+#[cfg(test)]
+mod interface;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod machine;
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
 mod procfs;
 #[cfg(test)]
+mod protected;
+#[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod srt;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod swapping;
+#[cfg(test)]
+mod work;
 
 /// The words of one act of the probe: text, paths, whatever an operating system takes.
 macro_rules! act {

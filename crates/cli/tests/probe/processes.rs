@@ -2,11 +2,11 @@
 
 use crate::answer::{Answer, Args, Failure};
 use crate::files::done;
-use crate::sys::errno;
 use crate::sys::processes::{self as raw, Ending, How};
+use crate::sys::{errno, filter};
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ const PTRACE_SEIZE: u32 = 0x4206;
 pub(crate) fn act(act: &str, args: &Args) -> Option<Answer> {
     Some(match act {
         "exec" => exec(args),
+        "without" => without(args),
         "nest" => nest(args),
         "kill" => args.int(0).and_then(|pid| done(raw::kill(pid, args.int(1)?))),
         "ptrace-attach" => args.int(0).and_then(|pid| done(raw::trace(libc::PTRACE_ATTACH, pid))),
@@ -49,6 +50,14 @@ fn exec(args: &Args) -> Answer {
         (Some(code), _) => format!("exit={code}"),
         (None, signal) => format!("signal={}", signal.unwrap_or(0)),
     })
+}
+
+/// `without FEATURE PROGRAM ARGS...`: becomes the program on a kernel that lacks something.
+fn without(args: &Args) -> Answer {
+    let name = args.text(0)?;
+    let refusals = filter::feature(name).ok_or_else(|| Failure::Usage(format!("unknown feature {name}")))?;
+    filter::install(&refusals)?;
+    Err(Command::new(args.word(1)?).args(&args.0[2..]).exec().into())
 }
 
 /// `nest unshare|clone|clone3 user,mount,... DIRECTORY`

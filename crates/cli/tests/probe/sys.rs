@@ -3,6 +3,7 @@
 
 pub(crate) mod errno;
 pub(crate) mod files;
+pub(crate) mod filter;
 pub(crate) mod kernel;
 pub(crate) mod processes;
 pub(crate) mod sockets;

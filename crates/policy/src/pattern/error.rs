@@ -54,7 +54,9 @@ impl PatternError {
                 "set it, write the path out, or use {\"path\": \"...\", \"literal\": true} for a name with a $"
             }
             Self::OddVariable(_) => "write the path out",
-            Self::OpenVariable => "close it, or use {\"path\": \"...\", \"literal\": true} for a name with a $",
+            Self::OpenVariable => {
+                "close it, or use {\"path\": \"...\", \"literal\": true} for a name with a $"
+            }
             Self::OpenBrace => "close it, or use {\"path\": \"...\", \"literal\": true} for a name with a {",
             Self::TooManyAlternatives { .. } => "write several entries",
             Self::UpAfterWildcard => "write the pattern from the directory that is meant",

@@ -3,7 +3,7 @@
 //! Matching by component lets a walk carry the state of a pattern down a tree and stop where nothing can
 //! match any more, which matching whole paths cannot.
 
-use super::atoms::Atom;
+use super::atoms::{self, Atom, Escapes};
 
 /// A glob below some directory: `src/**/*.key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,10 @@ pub(crate) enum Token {
     /// `*`
     Many,
     /// `[a-z]`, `[!x]`
-    Class { negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 /// What a name did to a glob's position.
@@ -51,6 +54,14 @@ impl Glob {
     /// Any depth, then exactly this name.
     pub(crate) fn anywhere(name: &str) -> Self {
         Self { segments: vec![Segment::Deep, Segment::Name(name.as_bytes().into())] }
+    }
+
+    /// A glob as it is written, from the directory it is looked for in.
+    pub fn relative(text: &str) -> Self {
+        let mut atoms = Vec::with_capacity(text.len());
+        atoms::read(text, Escapes::Backslash, &mut atoms);
+        let parts = atoms.split(|atom| *atom == Atom::Plain('/')).filter(|part| !part.is_empty());
+        Self { segments: parts.map(segment).collect() }
     }
 
     /// The name, if the glob is nothing but a name at any depth.
@@ -74,7 +85,11 @@ impl Glob {
             _ => false,
         };
         if matches {
-            found(if position + 1 == self.segments.len() { Step::Matched } else { Step::At(position as u16 + 1) });
+            found(if position + 1 == self.segments.len() {
+                Step::Matched
+            } else {
+                Step::At(position as u16 + 1)
+            });
         }
     }
 
@@ -170,7 +185,8 @@ fn matches(tokens: &[Token], name: &[u8]) -> bool {
             Some(Token::Byte(byte)) => (name.get(at) == Some(byte)).then_some(1),
             Some(Token::One) => letter(&name[at..]).map(|(_, length)| length),
             Some(Token::Class { negated, ranges }) => letter(&name[at..]).and_then(|(letter, length)| {
-                let inside = letter.is_some_and(|letter| ranges.iter().any(|(from, to)| (*from..=*to).contains(&letter)));
+                let inside = letter
+                    .is_some_and(|letter| ranges.iter().any(|(from, to)| (*from..=*to).contains(&letter)));
                 (inside != *negated).then_some(length)
             }),
         };

@@ -42,7 +42,11 @@ pub(crate) enum Reading {
 const WORKSPACE: &str = "$WORKSPACE";
 
 /// Reads one entry.
-pub(crate) fn parse(entry: &PathEntry, reading: Reading, around: &Surroundings) -> Result<Vec<Pattern>, PatternError> {
+pub(crate) fn parse(
+    entry: &PathEntry,
+    reading: Reading,
+    around: &Surroundings,
+) -> Result<Vec<Pattern>, PatternError> {
     let text = entry.text();
     if text.is_empty() {
         return Err(PatternError::Empty);
@@ -71,7 +75,10 @@ pub(crate) fn parse(entry: &PathEntry, reading: Reading, around: &Surroundings) 
     if reading == Reading::SrtDeny && atoms.last() == Some(&Atom::Plain('/')) {
         return Err(PatternError::EndsInSeparator);
     }
-    atoms::unfold(&atoms)?.iter().map(|atoms| pattern(atoms, base, relative_reading(relative, reading))).collect()
+    atoms::unfold(&atoms)?
+        .iter()
+        .map(|atoms| pattern(atoms, base, relative_reading(relative, reading)))
+        .collect()
 }
 
 /// Whether a glob without a fixed beginning holds at any depth of every root.
@@ -97,8 +104,10 @@ fn relative_reading(relative: bool, reading: Reading) -> Floating {
 fn pattern(atoms: &[Atom], base: &Path, floating: Floating) -> Result<Pattern, PatternError> {
     let absolute = atoms.first() == Some(&Atom::Plain('/'));
     let mut base = if absolute { PathBuf::from("/") } else { base.to_owned() };
-    let parts: Vec<&[Atom]> =
-        atoms.split(|atom| *atom == Atom::Plain('/')).filter(|part| !part.is_empty() && *part != [Atom::Plain('.')]).collect();
+    let parts: Vec<&[Atom]> = atoms
+        .split(|atom| *atom == Atom::Plain('/'))
+        .filter(|part| !part.is_empty() && *part != [Atom::Plain('.')])
+        .collect();
     let bare = parts.len() == 1 && !atoms.contains(&Atom::Plain('/'));
     let mut segments = Vec::with_capacity(parts.len() + 1);
     for part in parts {
@@ -115,12 +124,13 @@ fn pattern(atoms: &[Atom], base: &Path, floating: Floating) -> Result<Pattern, P
             segment => segments.push(segment),
         }
     }
+    let deep = segments.first() == Some(&Segment::Deep);
     shorten(&mut segments);
     let floats = !absolute
         && match (floating, segments.first()) {
             (Floating::Never, _) | (_, None) => false,
             (_, Some(Segment::Deep)) => atoms.first() != Some(&Atom::Plain('.')),
-            (Floating::DeepAndBare, Some(_)) => bare,
+            (Floating::DeepAndBare, Some(_)) => bare && !deep,
             (Floating::Deep, Some(_)) => false,
         };
     Ok(match segments.first() {
@@ -139,7 +149,6 @@ fn pattern(atoms: &[Atom], base: &Path, floating: Floating) -> Result<Pattern, P
 fn shorten(segments: &mut Vec<Segment>) {
     if let [.., Segment::Deep, Segment::Wild(last)] = segments.as_slice()
         && last.as_slice() == [glob::Token::Many]
-        && segments.len() > 2
     {
         segments.remove(segments.len() - 2);
     }
@@ -148,7 +157,7 @@ fn shorten(segments: &mut Vec<Segment>) {
     }
 }
 
-fn base<'a>(text: &'a str, around: &Surroundings<'a>) -> Result<(&'a Path, &'a str), PatternError> {
+fn base<'t, 's>(text: &'t str, around: &Surroundings<'s>) -> Result<(&'s Path, &'t str), PatternError> {
     if let Some(rest) = text.strip_prefix('~') {
         return match rest.strip_prefix('/') {
             Some(rest) => Ok((around.home.ok_or(PatternError::NoHome)?, rest)),
@@ -179,7 +188,11 @@ fn expand(text: &str, around: &Surroundings, into: &mut Vec<Atom>) -> Result<(),
         let after = &rest[at + 1..];
         let (name, next) = match after.strip_prefix('{') {
             Some(inside) => inside.split_once('}').ok_or(PatternError::OpenVariable)?,
-            None => after.split_at(after.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(after.len())),
+            None => after.split_at(
+                after
+                    .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+                    .unwrap_or(after.len()),
+            ),
         };
         rest = next;
         if name.is_empty() {
@@ -190,7 +203,8 @@ fn expand(text: &str, around: &Surroundings, into: &mut Vec<Atom>) -> Result<(),
             into.extend(around.cwd.to_string_lossy().chars().map(Atom::Plain));
             continue;
         }
-        let value = (around.variable)(name).ok_or_else(|| PatternError::UndefinedVariable(name.to_owned()))?;
+        let value =
+            (around.variable)(name).ok_or_else(|| PatternError::UndefinedVariable(name.to_owned()))?;
         let value = value.to_str().ok_or_else(|| PatternError::OddVariable(name.to_owned()))?;
         into.extend(value.chars().map(Atom::Plain));
     }

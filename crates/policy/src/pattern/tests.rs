@@ -74,12 +74,12 @@ fn check(text: &str, reading: Reading, yes: &[&str], no: &[&str]) {
     let hit = |path: &str| {
         patterns.iter().any(|pattern| match pattern {
             Pattern::Literal(literal) => literal == Path::new(path),
-            Pattern::Anchored { base, glob } => Path::new(path).strip_prefix(base).is_ok_and(|rest| {
-                glob.matches(rest.iter().map(OsStr::as_encoded_bytes))
-            }),
-            Pattern::Anywhere(glob) => Path::new(path).strip_prefix("/any").is_ok_and(|rest| {
-                glob.matches(rest.iter().map(OsStr::as_encoded_bytes))
-            }),
+            Pattern::Anchored { base, glob } => Path::new(path)
+                .strip_prefix(base)
+                .is_ok_and(|rest| glob.matches(rest.iter().map(OsStr::as_encoded_bytes))),
+            Pattern::Anywhere(glob) => Path::new(path)
+                .strip_prefix("/any")
+                .is_ok_and(|rest| glob.matches(rest.iter().map(OsStr::as_encoded_bytes))),
         })
     };
     for path in yes {

@@ -9,9 +9,12 @@ use serde::de::IgnoredAny;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Credentials {
+    #[serde(deserialize_with = "super::object::many")]
     pub(crate) env_vars: Vec<Credential>,
+    #[serde(deserialize_with = "super::object::many")]
     pub(crate) files: Vec<Credential>,
     allow_plaintext_inject: Option<bool>,
+    #[serde(deserialize_with = "super::object::many")]
     aws_pairs: Vec<AwsPair>,
     sigv4: Option<IgnoredAny>,
 }
@@ -96,15 +99,25 @@ impl Credentials {
                 let key = format!("credentials.awsPairs[{index}].{field}");
                 match name {
                     Some(name) if !self.env_vars.iter().any(|entry| entry.name.as_ref() == Some(name)) => {
-                        found.add(key, format!("{name} is not in credentials.envVars"), "list it there with mode mask");
+                        found.add(
+                            key,
+                            format!("{name} is not in credentials.envVars"),
+                            "list it there with mode mask",
+                        );
                     }
-                    None if field != "sessionToken" => found.add(key, "is required", "name a variable of credentials.envVars"),
+                    None if field != "sessionToken" => {
+                        found.add(key, "is required", "name a variable of credentials.envVars")
+                    }
                     _ => {}
                 }
             }
         }
         if self.sigv4.is_some() && self.aws_pairs.is_empty() {
-            found.add("credentials.sigv4", "has no pair of keys to sign with", "list the variables in credentials.awsPairs");
+            found.add(
+                "credentials.sigv4",
+                "has no pair of keys to sign with",
+                "list the variables in credentials.awsPairs",
+            );
         }
     }
 
@@ -165,13 +178,25 @@ impl Credential {
                     found.add(format!("{key}.path"), "cannot be empty", "name a file");
                 }
             }
-            (Of::Variables, _, Some(_)) => found.add(format!("{key}.path"), "Unrecognized key path", "files belong in credentials.files"),
-            (Of::Files, Some(_), _) => found.add(format!("{key}.name"), "Unrecognized key name", "variables belong in credentials.envVars"),
-            (Of::Variables, None, None) => found.add(format!("{key}.name"), "is required", "name the variable"),
+            (Of::Variables, _, Some(_)) => {
+                found.add(format!("{key}.path"), "Unrecognized key path", "files belong in credentials.files")
+            }
+            (Of::Files, Some(_), _) => found.add(
+                format!("{key}.name"),
+                "Unrecognized key name",
+                "variables belong in credentials.envVars",
+            ),
+            (Of::Variables, None, None) => {
+                found.add(format!("{key}.name"), "is required", "name the variable")
+            }
             (Of::Files, None, None) => found.add(format!("{key}.path"), "is required", "name the file"),
         }
         if self.mask_duplicates.is_some() && of == Of::Variables {
-            found.add(format!("{key}.maskDuplicates"), "Unrecognized key maskDuplicates", "it belongs to credentials.files");
+            found.add(
+                format!("{key}.maskDuplicates"),
+                "Unrecognized key maskDuplicates",
+                "it belongs to credentials.files",
+            );
         }
         if let Some(extract) = &self.extract
             && !captures(extract)
@@ -188,7 +213,11 @@ impl Credential {
             found.add(format!("{key}.maskClaims"), "cannot be empty", "name a claim or leave the key out");
         }
         if self.mode == CredentialMode::Deny && self.inject_hosts.is_some() {
-            found.add(format!("{key}.injectHosts"), "a denied secret is never sent anywhere", "use mode mask, or remove injectHosts");
+            found.add(
+                format!("{key}.injectHosts"),
+                "a denied secret is never sent anywhere",
+                "use mode mask, or remove injectHosts",
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum SettingsError {
         path: PathBuf,
     },
     /// A file is there and cannot be read.
-    #[error("{} cannot be read: {source}\nhint: it must be a regular file that you may read", path.display())]
+    #[error("{} cannot be read: {}{source}\nhint: it must be a regular file that you may read", path.display(), errno_name(source))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -70,6 +70,15 @@ pub enum SettingsError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// The short name people search for.
+fn errno_name(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => "EISDIR: ",
+        io::ErrorKind::PermissionDenied => "EACCES: ",
+        _ => "",
+    }
 }
 
 fn hint_line(hint: &str) -> String {

@@ -6,6 +6,7 @@ mod error;
 mod jsonc;
 pub(crate) mod native;
 pub(crate) mod network;
+mod object;
 mod path_entry;
 pub(crate) mod read;
 pub(crate) mod srt;

@@ -28,12 +28,16 @@ pub(crate) struct Settings {
     /// Whether commands may make user namespaces of their own (browsers' sandboxes do).
     pub(crate) allow_nested_user_namespaces: Option<bool>,
     /// What may be done with files.
+    #[serde(deserialize_with = "super::object::one")]
     pub(crate) filesystem: FilesystemSettings,
     /// What may be reached.
+    #[serde(deserialize_with = "super::object::one")]
     pub(crate) network: NetworkSettings,
     /// Which environment variables cross the wall.
+    #[serde(deserialize_with = "super::object::one")]
     pub(crate) environment: EnvironmentSettings,
     /// What may be used up.
+    #[serde(deserialize_with = "super::object::one")]
     pub(crate) limits: Limits,
     /// Whether every layer must stand (`all`) or those the rules need (`needed`).
     pub(crate) require_layers: Option<RequireLayers>,
@@ -60,10 +64,13 @@ pub(crate) struct FilesystemSettings {
     /// May not be run; beats every allowExecute.
     pub(crate) deny_execute: Vec<PathEntry>,
     /// Patterns with the operations they allow.
+    #[serde(deserialize_with = "super::object::many")]
     pub(crate) allowed_paths: Vec<PathOperations>,
     /// Patterns with the operations they deny.
+    #[serde(deserialize_with = "super::object::many")]
     pub(crate) denied_paths: Vec<PathOperations>,
     /// Mandatory protection, one switch for each group.
+    #[serde(deserialize_with = "super::object::one")]
     pub(crate) protection: ProtectionSettings,
     /// Whether /tmp is a private, empty one or the host's.
     pub(crate) temporary: Option<Temporary>,

@@ -41,10 +41,13 @@ pub(crate) struct NetworkSettings {
     /// A SOCKS proxy on this port of localhost replaces the built-in one.
     pub(crate) socks_proxy_port: Option<u16>,
     /// A proxy behind a unix socket for some domains.
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) mitm_proxy: Option<MitmProxy>,
     /// The proxy that leads out of this network.
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) parent_proxy: Option<ParentProxy>,
     /// Looking into TLS.
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) tls_terminate: Option<TlsTerminate>,
     /// Headers removed from answers.
     pub(crate) strip_response_headers: Option<Vec<String>>,

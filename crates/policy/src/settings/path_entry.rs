@@ -1,13 +1,13 @@
 //! An entry of a path list.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A pattern, or a name in which no character is special.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(with = "Shape")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PathEntry {
     /// `~/x`, `src/**/*.key`, `$HOME/y`.
     Pattern(String),
@@ -23,19 +23,28 @@ impl PathEntry {
     }
 }
 
-/// How an entry may be written; only the schema uses it.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-enum Shape {
-    /// A path or glob.
-    Pattern(#[serde(rename = "pattern")] String),
-    /// A path in which `*`, `?`, `[`, `{` and `$` stand for themselves.
-    Literal {
-        /// The path.
-        path: String,
-        /// `true`: nothing in the path is special.
-        literal: Option<bool>,
-    },
+impl JsonSchema for PathEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "PathEntry".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A path or glob, or a path in which *, ?, [, { and $ stand for themselves.",
+            "anyOf": [
+                { "type": "string", "minLength": 1 },
+                {
+                    "type": "object",
+                    "properties": {
+                        "path": { "type": "string", "minLength": 1 },
+                        "literal": { "type": "boolean" }
+                    },
+                    "required": ["path"],
+                    "additionalProperties": false
+                }
+            ]
+        })
+    }
 }
 
 impl<'de> Deserialize<'de> for PathEntry {

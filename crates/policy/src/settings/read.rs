@@ -2,6 +2,7 @@
 
 use super::error::SettingsError;
 use super::jsonc;
+use super::object::Object;
 use super::suggest::nearest;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -48,7 +49,7 @@ pub(crate) fn parse<T: DeserializeOwned>(
         return Err(vec![SettingsError::Empty { path: path.to_owned() }]);
     }
     let plain = jsonc::plain(text);
-    if let Ok(settings) = serde_json::from_str(&plain) {
+    if let Ok(Object(settings)) = serde_json::from_str(&plain) {
         return Ok(Read { settings, ignored: Vec::new() });
     }
     match serde_json::from_str::<Value>(&plain) {
@@ -79,8 +80,10 @@ impl<'a> Mistakes<'a> {
     fn collect<T: DeserializeOwned>(mut self, mut value: Value) -> Result<Read<T>, Vec<SettingsError>> {
         while self.errors.len() < MOST_ERRORS {
             // A clone per mistake is fine: this road is only taken by files that have some.
-            let error = match serde_path_to_error::deserialize::<_, T>(value.clone()) {
-                Ok(settings) if self.errors.is_empty() => return Ok(Read { settings, ignored: self.ignored }),
+            let error = match serde_path_to_error::deserialize::<_, Object<T>>(value.clone()) {
+                Ok(Object(settings)) if self.errors.is_empty() => {
+                    return Ok(Read { settings, ignored: self.ignored });
+                }
                 Ok(_) => break,
                 Err(error) => error,
             };
@@ -126,7 +129,8 @@ impl<'a> Mistakes<'a> {
             match segment {
                 Segment::Seq { index } => {
                     let mut original = *index;
-                    let mut gone: Vec<usize> = self.removed.iter().filter(|(at, _)| *at == key).map(|(_, at)| *at).collect();
+                    let mut gone: Vec<usize> =
+                        self.removed.iter().filter(|(at, _)| *at == key).map(|(_, at)| *at).collect();
                     gone.sort_unstable();
                     for gone in gone {
                         original += usize::from(gone <= original);

@@ -17,10 +17,14 @@ macro_rules! without_meaning {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct SrtSettings {
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) network: Option<NetworkSettings>,
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) filesystem: Option<SrtFilesystem>,
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) credentials: Option<Credentials>,
     pub(crate) allow_nested_user_namespaces: Option<bool>,
+    #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) git: Option<SrtGit>,
     ignore_violations: Option<IgnoredAny>,
     enable_weaker_nested_sandbox: Option<bool>,

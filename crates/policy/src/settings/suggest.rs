@@ -19,7 +19,8 @@ fn distance(left: &str, right: &str) -> usize {
     for (row, from) in left.iter().enumerate() {
         let mut this = vec![row + 1];
         for (column, to) in right.iter().enumerate() {
-            let mut cost = (last[column] + usize::from(from != to)).min(last[column + 1] + 1).min(this[column] + 1);
+            let mut cost =
+                (last[column] + usize::from(from != to)).min(last[column + 1] + 1).min(this[column] + 1);
             if row > 0 && column > 0 && left[row - 1] == *to && right[column - 1] == *from {
                 cost = cost.min(before_last[column - 1] + 1);
             }

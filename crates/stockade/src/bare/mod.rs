@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use stockade_isolate::{ExecError, Stdio};
 use stockade_policy::{Enforcement, Event};
 use supervise::Supervisor;
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -136,7 +135,7 @@ fn convert(stdio: Stdio) -> Result<process::Stdio, ExecError> {
 fn end_of(child: &Child) -> io::Result<AsyncFd<OwnedFd>> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
     let end = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-    relay::watch(end, Interest::READABLE).map_err(|(_, error)| error)
+    relay::watch(end).map_err(|(_, error)| error)
 }
 
 fn outputs(child: &mut Child) -> io::Result<[Option<pipe::Receiver>; 2]> {

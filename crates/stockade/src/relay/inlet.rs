@@ -4,7 +4,6 @@ use super::{ready, watch};
 use rustix::event::PollFlags;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// The reading side of any descriptor: file, pipe, socket or terminal.
@@ -26,7 +25,7 @@ enum Source {
 impl Inlet {
     /// Reads from this descriptor. Needs a tokio runtime.
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
-        let source = match watch(descriptor, Interest::READABLE) {
+        let source = match watch(descriptor) {
             Ok(watched) => Source::Waited(watched),
             // What the kernel cannot watch never has to be waited for.
             Err((descriptor, error)) if error.kind() == io::ErrorKind::PermissionDenied => {

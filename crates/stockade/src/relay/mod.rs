@@ -9,7 +9,6 @@ pub use outlet::Outlet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// What one pipe holds by default; larger steps would only wait.
@@ -37,10 +36,9 @@ fn ready(descriptor: BorrowedFd<'_>, wanted: PollFlags) -> io::Result<()> {
 }
 
 /// Watches a descriptor; gives it back where the kernel cannot.
-#[expect(deprecated, reason = "an OwnedFd cannot change under its watcher, so the safe constructor is sound")]
-pub(crate) fn watch(
-    descriptor: OwnedFd,
-    interest: Interest,
-) -> Result<AsyncFd<OwnedFd>, (OwnedFd, io::Error)> {
-    AsyncFd::try_with_interest(descriptor, interest).map_err(|refused| refused.into_parts())
+pub(crate) fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, (OwnedFd, io::Error)> {
+    match descriptor.try_clone().and_then(stockade_isolate::watch) {
+        Ok(watched) => Ok(watched),
+        Err(error) => Err((descriptor, error)),
+    }
 }

@@ -6,7 +6,6 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::net::SendFlags;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// A pipe that says it is writable takes this much without blocking.
@@ -38,7 +37,7 @@ impl Outlet {
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&descriptor)?.st_mode);
         let target = match kind {
-            FileType::Socket => Target::Socket(watch(descriptor, Interest::WRITABLE).map_err(|(_, error)| error)?),
+            FileType::Socket => Target::Socket(watch(descriptor).map_err(|(_, error)| error)?),
             FileType::Fifo | FileType::CharacterDevice => waited(descriptor)?,
             _ => Target::Direct(descriptor),
         };
@@ -49,7 +48,7 @@ impl Outlet {
     pub fn unshared(descriptor: OwnedFd) -> io::Result<Self> {
         let flags = rustix::fs::fcntl_getfl(&descriptor)?;
         rustix::fs::fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?;
-        let watched = watch(descriptor, Interest::WRITABLE).map_err(|(_, error)| error)?;
+        let watched = watch(descriptor).map_err(|(_, error)| error)?;
         Ok(Self { target: Target::Own(watched) })
     }
 
@@ -102,11 +101,11 @@ fn waited(descriptor: OwnedFd) -> io::Result<Target> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // Refused where the terminal or pipe belongs to another user, or /proc is not mounted.
     if let Ok(reopened) = rustix::fs::open(again, flags, Mode::empty())
-        && let Ok(watched) = watch(reopened, Interest::WRITABLE)
+        && let Ok(watched) = watch(reopened)
     {
         return Ok(Target::Own(watched));
     }
-    match watch(descriptor, Interest::WRITABLE) {
+    match watch(descriptor) {
         Ok(watched) => Ok(Target::Careful(watched)),
         Err((descriptor, error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Target::Direct(descriptor))

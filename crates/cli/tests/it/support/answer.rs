@@ -33,6 +33,11 @@ impl Answer {
         answers.collect()
     }
 
+    /// The act, as it was asked for.
+    pub(crate) fn asked(&self) -> &str {
+        &self.asked
+    }
+
     /// The whole line.
     pub(crate) fn line(&self) -> &str {
         &self.line

@@ -1,11 +1,13 @@
 //! The few raw calls the tests themselves need.
 #![expect(unsafe_code, reason = "descriptors, signals and terminals have no safe interface in std")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What happens to descriptors between fork and exec.
@@ -70,8 +72,10 @@ pub(crate) fn own_ids() -> (u32, u32) {
 
 /// Both ends of a fresh terminal.
 pub(crate) struct Pty {
-    pub(crate) outer: File,
+    /// Kept open: without it the terminal hangs up.
+    _outer: File,
     pub(crate) inner: File,
+    name: CString,
 }
 
 impl Pty {
@@ -84,23 +88,45 @@ impl Pty {
             check(libc::unlockpt(outer.as_raw_fd()))?;
             let mut name = [0_u8; 128];
             check(libc::ptsname_r(outer.as_raw_fd(), name.as_mut_ptr().cast(), name.len()))?;
-            let name = CStr::from_bytes_until_nul(&name).map_err(io::Error::other)?;
+            let name = CStr::from_bytes_until_nul(&name).map_err(io::Error::other)?.to_owned();
             let inner = check(libc::open(name.as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?;
-            Ok(Self { outer, inner: File::from_raw_fd(inner) })
+            Ok(Self { _outer: outer, inner: File::from_raw_fd(inner), name })
         }
     }
-}
 
-/// How many bytes of input wait on a terminal.
-pub(crate) fn pending_input(terminal: &File) -> io::Result<i32> {
-    let mut count = 0;
-    // SAFETY: the kernel writes one int.
-    check(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::FIONREAD, &raw mut count) })?;
-    Ok(count)
+    /// Where the inner end is found.
+    pub(crate) fn name(&self) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(self.name.as_bytes()))
+    }
+
+    /// How many bytes a program on the inner end could read now, whole line or not.
+    pub(crate) fn waiting(&self) -> io::Result<i32> {
+        let mut count = 0;
+        // SAFETY: the structures are plain and live through the calls.
+        unsafe {
+            let mut mode: libc::termios = std::mem::zeroed();
+            check(libc::tcgetattr(self.inner.as_raw_fd(), &raw mut mode))?;
+            mode.c_lflag &= !libc::ICANON;
+            check(libc::tcsetattr(self.inner.as_raw_fd(), libc::TCSANOW, &raw const mode))?;
+            check(libc::ioctl(self.inner.as_raw_fd(), libc::FIONREAD, &raw mut count))?;
+        }
+        Ok(count)
+    }
 }
 
 /// A descriptor that names a file without opening it.
 pub(crate) fn open_path(path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: the path is a C string; the descriptor is ours alone.
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC))?)) }
+}
+
+/// Two names change places in one step.
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
+    let (one, other) = (name(one)?, name(other)?);
+    // SAFETY: both names are C strings that live through the call.
+    let result = unsafe {
+        libc::renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE)
+    };
+    check(result).map(|_| ())
 }

@@ -1,0 +1,85 @@
+//! The library in this very process: no program of ours is started, a plan is made once.
+
+use crate::grounds::Grounds;
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use stockade::{Command, CommandLine, NativeProvider, Plan, Provider, Runtime, Sandbox};
+use stockade_bench::{Family, family};
+
+/// Its name in a table.
+pub(crate) const NAME: &str = "library";
+
+/// A plan and an executor to carry it out.
+pub(crate) struct Library {
+    executor: tokio::runtime::Runtime,
+    plan: Arc<Plan>,
+    workspace: PathBuf,
+}
+
+impl Library {
+    /// Reads the settings and makes the plan, with the environment the other contenders get.
+    pub(crate) fn open(grounds: &Grounds) -> Result<Self> {
+        let workspace = grounds.workspace();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let environment: [(OsString, OsString); 2] =
+            [("PATH".into(), path), ("HOME".into(), grounds.home().into())];
+        let runtime = Runtime::builder().cwd(&workspace).environment(environment).build()?;
+        let request = runtime.request(CommandLine::Argv(vec!["/bin/true".into()]));
+        let plan = runtime.prepare(request)?.plan;
+        let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        Ok(Self { executor: executor.context("could not start an executor")?, plan, workspace })
+    }
+
+    /// One sandbox from nothing to nothing.
+    pub(crate) fn once(&self) -> Result<()> {
+        self.executor.block_on(one(Arc::clone(&self.plan), self.workspace.clone()))
+    }
+
+    /// So many at once.
+    pub(crate) fn crowd(&self, count: u32) -> Result<()> {
+        self.executor.block_on(async {
+            let start = |_| tokio::spawn(one(Arc::clone(&self.plan), self.workspace.clone()));
+            let tasks: Vec<_> = (0..count).map(start).collect();
+            for task in tasks {
+                task.await.context("a task ended early")??;
+            }
+            Ok(())
+        })
+    }
+
+    /// What this process and its children grow by while so many idle sandboxes live.
+    pub(crate) fn growth(&self, count: usize) -> Result<Family> {
+        // What is kept for the first sandbox and all later ones is not part of one.
+        self.once()?;
+        self.executor.block_on(async {
+            let before = own_family()?;
+            let mut live: Vec<Arc<dyn Sandbox>> = Vec::new();
+            for _ in 0..count {
+                live.push(NativeProvider::new().create(Arc::clone(&self.plan)).await?);
+            }
+            let after = own_family()?;
+            for sandbox in live {
+                sandbox.destroy().await;
+            }
+            Ok(Family {
+                processes: after.processes.saturating_sub(before.processes),
+                pss_kib: after.pss_kib.saturating_sub(before.pss_kib),
+            })
+        })
+    }
+}
+
+async fn one(plan: Arc<Plan>, workspace: PathBuf) -> Result<()> {
+    let sandbox = NativeProvider::new().create(plan).await?;
+    let running = sandbox.exec(Command::new(["/bin/true"], workspace)).await?;
+    let outcome = running.wait().await.context("the engine went away")?;
+    sandbox.destroy().await;
+    ensure!(outcome.exit_code == 0, "`true` ended with {}", outcome.exit_code);
+    Ok(())
+}
+
+fn own_family() -> Result<Family> {
+    family(std::process::id(), "")
+}

@@ -1,0 +1,21 @@
+//! `stockade plan`.
+
+use crate::args::RunArgs;
+use crate::voice::Voice;
+use crate::{print, refuse, run};
+use std::process::ExitCode;
+use stockade::CommandLine;
+
+/// Prints the plan the command would run under.
+pub(crate) fn main(args: RunArgs) -> ExitCode {
+    // The plan does not depend on the command's words as long as there are some.
+    let command = args.command_line().unwrap_or_else(|| CommandLine::Argv(vec!["true".into()]));
+    let runtime = match run::runtime(args.policy, &args.absent, args.provider, args.engine) {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(Voice::NORMAL, error),
+    };
+    match runtime.prepare(runtime.request(command)) {
+        Ok(prepared) => print::json(&*prepared.plan),
+        Err(error) => refuse(Voice::NORMAL, error),
+    }
+}

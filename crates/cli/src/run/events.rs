@@ -1,0 +1,109 @@
+//! `--events`: what happens, as JSON lines.
+
+use crate::descriptor::{Wanted, check};
+use rustix::fs::{Mode, OFlags};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use stockade::{Event, Outlet};
+
+/// Where events are to go.
+pub(crate) enum EventsPlace {
+    /// A new file.
+    File(PathBuf),
+    /// The caller's descriptor of that number.
+    Descriptor(OwnedFd, i32),
+}
+
+/// A file or descriptor that events are written to, one line each.
+pub(super) struct EventLog {
+    outlet: Option<Outlet>,
+    queue: Vec<u8>,
+}
+
+/// The events have nowhere to go.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EventsError {
+    #[error("cannot write events to {target}: {source}; nothing was run{}", hint(source))]
+    Open { target: String, source: io::Error },
+}
+
+impl EventLog {
+    pub(super) fn open(place: EventsPlace) -> Result<Self, EventsError> {
+        let (name, opened) = match place {
+            EventsPlace::Descriptor(descriptor, number) => {
+                (format!("descriptor {number}"), check(&descriptor, Wanted::Writing).map(|()| descriptor))
+            }
+            EventsPlace::File(path) => (path.display().to_string(), create(&path)),
+        };
+        let outlet = opened.and_then(Outlet::new);
+        let outlet = outlet.map_err(|source| EventsError::Open { target: name, source })?;
+        Ok(Self { outlet: Some(outlet), queue: Vec::new() })
+    }
+
+    /// Adds a line.
+    pub(super) fn push(&mut self, event: &Event) {
+        if self.outlet.is_some() && serde_json::to_writer(&mut self.queue, event).is_ok() {
+            self.queue.push(b'\n');
+        }
+    }
+
+    /// Writes what was added. May be dropped and called again without losing anything.
+    pub(super) async fn flush(&mut self) {
+        while !self.queue.is_empty()
+            && let Some(outlet) = &mut self.outlet
+        {
+            match outlet.write(&self.queue).await {
+                Ok(count) => drop(self.queue.drain(..count)),
+                // Nobody listens any more: the command's own work goes on.
+                Err(_) => {
+                    self.outlet = None;
+                    self.queue.clear();
+                }
+            }
+        }
+    }
+}
+
+/// An earlier command may have left a link under this name that leads to a file of ours.
+fn create(path: &Path) -> io::Result<OwnedFd> {
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?)
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        "\nhint: it is a symbolic link; name the file itself, or use fd:N"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_event_is_one_line() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("events");
+        let mut log = EventLog::open(EventsPlace::File(path.clone())).unwrap();
+        log.push(&Event::Started { sandbox: "s".into(), pid: 2 });
+        log.push(&Event::Truncated { limit: 10 });
+        log.flush().await;
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap(),
+            "{\"type\":\"started\",\"sandbox\":\"s\",\"pid\":2}\n{\"type\":\"truncated\",\"limit\":10}\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn links_are_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("events");
+        std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
+        let error = EventLog::open(EventsPlace::File(path)).err().unwrap();
+        assert!(error.to_string().contains("hint: it is a symbolic link"), "{error}");
+    }
+}

@@ -1,0 +1,265 @@
+//! `stockade run`.
+
+mod closing;
+mod events;
+mod raw;
+mod report;
+mod signals;
+mod terminal;
+mod watch;
+mod wiring;
+
+use crate::args::{AbsentArgs, EventsTarget, PolicyArgs, RunArgs};
+use crate::descriptor::claim;
+use crate::refuse;
+use crate::status;
+use crate::voice::{Level, Manner, Voice};
+use events::{EventLog, EventsPlace};
+use report::Report;
+use signals::Signals;
+use std::future::Future;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use stockade::{
+    BuildError, CommandLine, Layer, LayerReport, LayerState, NoticeWeight, Plan, PrepareError, Prepared,
+    Running, Runtime, StartError, Verdict, WallLayer,
+};
+use terminal::Terminal;
+use watch::{End, watch};
+pub(crate) use wiring::TtyWish;
+
+/// Everything a run needs to know.
+pub(crate) struct Job {
+    pub(crate) runtime: Runtime,
+    pub(crate) command: CommandLine,
+    pub(crate) voice: Voice,
+    pub(crate) tty: TtyWish,
+    pub(crate) inherit: Vec<(OwnedFd, i32)>,
+    pub(crate) events: Option<EventsPlace>,
+    pub(crate) report: Option<PathBuf>,
+    /// Goes on beside the command and ends with it.
+    pub(crate) beside: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// The exit status when nothing was run.
+    pub(crate) refused: u8,
+}
+
+/// Why nothing was run, or the result cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("{option} is not available yet: the {layer} layer does not exist; nothing was run")]
+    Absent { option: &'static str, layer: &'static str },
+    #[error(
+        "no command was given\nhint: stockade run -- COMMAND ARGUMENTS..., or stockade run -c 'SHELL TEXT'"
+    )]
+    NoCommand,
+    #[error("descriptor {number} cannot be used: {source}; nothing was run")]
+    Claim { number: i32, source: std::io::Error },
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Wire(#[from] wiring::WireError),
+    #[error(transparent)]
+    Events(#[from] events::EventsError),
+    #[error(transparent)]
+    Report(#[from] report::ReportError),
+    #[error("cannot watch for signals and input: {0}")]
+    Reactor(std::io::Error),
+    #[error("the engine ended before the command did\nhint: the machine may be out of memory")]
+    Lost,
+}
+
+/// Runs the command of a command line.
+pub(crate) fn main(args: RunArgs) -> ExitCode {
+    let level = match (args.quiet, args.verbose) {
+        (true, _) => Level::Quiet,
+        (_, true) => Level::Verbose,
+        _ => Level::Normal,
+    };
+    let voice = Voice { level, manner: Manner::Stockade };
+    let Some(command) = args.command_line() else {
+        return refuse(voice, Refusal::NoCommand);
+    };
+    let Claimed { inherit, events } = match Claimed::from_caller(&args.inherit_fd, args.events) {
+        Ok(claimed) => claimed,
+        Err(error) => return refuse(voice, error),
+    };
+    match runtime(args.policy, &args.absent, args.provider, args.engine) {
+        Err(error) => refuse(voice, error),
+        Ok(runtime) => perform(Job {
+            runtime,
+            command,
+            voice,
+            tty: if args.tty { TtyWish::Always } else { TtyWish::AsCaller },
+            inherit,
+            events,
+            report: args.report,
+            beside: None,
+            refused: status::REFUSED,
+        }),
+    }
+}
+
+/// The descriptors the caller named, taken before any of ours can get such a number.
+struct Claimed {
+    inherit: Vec<(OwnedFd, i32)>,
+    events: Option<EventsPlace>,
+}
+
+impl Claimed {
+    fn from_caller(inherit: &[i32], events: Option<EventsTarget>) -> Result<Self, Refusal> {
+        let mut numbers = inherit.to_vec();
+        if let Some(EventsTarget::Descriptor(number)) = events {
+            numbers.push(number);
+        }
+        let copies = claim(&numbers).map_err(|(number, source)| Refusal::Claim { number, source })?;
+        let mut inherit: Vec<(OwnedFd, i32)> = copies.into_iter().zip(numbers).collect();
+        let events = match events {
+            None => None,
+            Some(EventsTarget::File(path)) => Some(EventsPlace::File(path)),
+            Some(EventsTarget::Descriptor(_)) => {
+                inherit.pop().map(|(copy, number)| EventsPlace::Descriptor(copy, number))
+            }
+        };
+        Ok(Self { inherit, events })
+    }
+}
+
+/// The runtime these options describe.
+pub(crate) fn runtime(
+    policy: PolicyArgs,
+    absent: &AbsentArgs,
+    provider: Option<String>,
+    engine: Option<String>,
+) -> Result<Runtime, Refusal> {
+    if let Some((option, layer)) = absent.first() {
+        return Err(Refusal::Absent { option, layer });
+    }
+    Ok(policy.runtime(|mut builder| {
+        if let Some(kind) = provider {
+            builder = builder.provider(kind);
+        }
+        if let Some(name) = engine {
+            builder = builder.engine(name);
+        }
+        builder
+    })?)
+}
+
+/// Runs a job to its end.
+pub(crate) fn perform(job: Job) -> ExitCode {
+    let (voice, refused) = (job.voice, job.refused);
+    let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = match reactor {
+        Ok(reactor) => {
+            let result = reactor.block_on(run(job));
+            // A reader that never reads must not keep us here.
+            reactor.shutdown_background();
+            result
+        }
+        Err(error) => Err(Refusal::Reactor(error)),
+    };
+    result.unwrap_or_else(|error| {
+        voice.error(error);
+        ExitCode::from(refused)
+    })
+}
+
+async fn run(job: Job) -> Result<ExitCode, Refusal> {
+    let Job { runtime, command, voice, tty, inherit, events, report, beside, .. } = job;
+    let mut signals = Signals::new().map_err(Refusal::Reactor)?;
+    let name = program(&command);
+    let prepared = runtime.prepare(runtime.request(command))?;
+    announce(voice, &runtime, &prepared);
+    let plan = Arc::clone(&prepared.plan);
+    let (wiring, wants_terminal) = wiring::choose(tty, inherit, &prepared)?;
+    let mut log = events.map(EventLog::open).transpose()?;
+    let report = report.map(Report::prepare).transpose()?;
+
+    let mut running = tokio::select! {
+        biased;
+        signal = signals.next() => return Ok(status::of_command(128 + signal)),
+        started = runtime.start(prepared, wiring) => started?,
+    };
+    tell_walls(voice, &plan, &running);
+    let beside = beside.map(tokio::spawn);
+    let terminal = match running.terminal().filter(|_| wants_terminal) {
+        Some(outer) => Some(Terminal::begin(outer).map_err(Refusal::Reactor)?),
+        None => None,
+    };
+    let end = watch(running, &mut log, &mut signals, terminal).await;
+    if let Some(beside) = beside {
+        beside.abort();
+    }
+    match end {
+        End::Told(outcome) => {
+            if let Some(report) = report {
+                report.write(&outcome)?;
+            }
+            closing::say(voice, &name, &plan.limits, &outcome);
+            Ok(status::of_command(outcome.exit_code))
+        }
+        End::GivenUp(signal) => Ok(status::of_command(128 + signal)),
+        End::Lost => Err(Refusal::Lost),
+    }
+}
+
+/// The program's name as a shell would say it.
+fn program(command: &CommandLine) -> String {
+    match command {
+        CommandLine::Argv(words) => {
+            words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
+        }
+        CommandLine::Shell(_) => "/bin/sh".into(),
+    }
+}
+
+fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
+    if prepared.decision.verdict == Verdict::Unsandboxed {
+        // Said even to those who asked for quiet: nothing else will tell them.
+        Voice { level: Level::Normal, ..voice }
+            .warning(format!("this runs WITHOUT walls: {}", prepared.decision.reason));
+    }
+    let mut said = Vec::new();
+    for notice in runtime.policy().notices().iter().chain(&prepared.plan.notices) {
+        if said.contains(&&notice.text) {
+            continue;
+        }
+        match notice.weight {
+            NoticeWeight::Warning => voice.warning(&notice.text),
+            NoticeWeight::Detail => voice.detail(&notice.text),
+        }
+        said.push(&notice.text);
+    }
+}
+
+fn tell_walls(voice: Voice, plan: &Plan, running: &Running) {
+    for LayerReport { layer, state } in &running.enforcement().layers {
+        match state {
+            LayerState::Missing { reason } if is_asked_for(plan, *layer) => {
+                voice.warning(format!("the {layer} layer is missing: {reason}"));
+            }
+            LayerState::Missing { reason } => voice.detail(format!("{layer}: missing: {reason}")),
+            LayerState::Enforced { detail } if detail.is_empty() => voice.detail(format!("{layer}: stands")),
+            LayerState::Enforced { detail } => voice.detail(format!("{layer}: stands ({detail})")),
+            LayerState::NotNeeded => {}
+        }
+    }
+}
+
+/// Whether a missing wall is worth a word at every start. The built-in lists always name things that are
+/// not there, so that the broker is always missed a little; only a rule that a person wrote counts.
+fn is_asked_for(plan: &Plan, layer: WallLayer) -> bool {
+    layer != WallLayer::Broker
+        || plan
+            .layers
+            .iter()
+            .filter(|need| need.layer == layer)
+            .any(|need| need.because.as_ref().is_some_and(|rule| rule.origin.layer > Layer::Preset))
+}

@@ -1,0 +1,124 @@
+//! `--report`: the outcome as JSON, whole or not at all.
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use stockade::Outcome;
+
+/// A place for the report, held since before the command started: a command that puts a link in the
+/// way later does not lead us elsewhere.
+pub(super) struct Report {
+    path: PathBuf,
+    directory: OwnedFd,
+    name: OsString,
+}
+
+/// The report cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReportError {
+    #[error("cannot write a report to {}: {source}; nothing was run", path.display())]
+    Place { path: PathBuf, source: io::Error },
+    #[error("the command ran, but its report could not be written to {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+impl Report {
+    pub(super) fn prepare(path: PathBuf) -> Result<Self, ReportError> {
+        let open = || {
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
+            let parent = match path.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty())?;
+            if rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|seen| rustix::fs::FileType::from_raw_mode(seen.st_mode).is_dir())
+            {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            Ok((directory, name))
+        };
+        match open() {
+            Ok((directory, name)) => Ok(Self { path, directory, name }),
+            Err(source) => Err(ReportError::Place { path, source }),
+        }
+    }
+
+    /// Written beside its place and moved there, so that no reader sees half of it.
+    pub(super) fn write(self, outcome: &Outcome) -> Result<(), ReportError> {
+        let mut draft = OsString::from(".");
+        draft.push(&self.name);
+        draft.push(format!(".{}", std::process::id()));
+        let result = self.write_as(&draft, outcome);
+        if result.is_err() {
+            let _ = rustix::fs::unlinkat(&self.directory, &draft, AtFlags::empty());
+        }
+        result.map_err(|source| ReportError::Write { path: self.path, source })
+    }
+
+    fn write_as(&self, draft: &OsString, outcome: &Outcome) -> io::Result<()> {
+        // Whatever a command left under the draft's name is not ours to follow or to fill.
+        let _ = rustix::fs::unlinkat(&self.directory, draft, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.directory, draft, flags, Mode::from_raw_mode(0o644))?;
+        let mut file = File::from(file);
+        let mut text = serde_json::to_vec_pretty(outcome)?;
+        text.push(b'\n');
+        file.write_all(&text)?;
+        rustix::fs::renameat(&self.directory, draft, &self.directory, &self.name)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stockade::{Enforcement, Exit, Usage};
+
+    fn outcome() -> Outcome {
+        Outcome {
+            exit: Exit::Code { code: 3 },
+            exit_code: 3,
+            sandboxed: true,
+            kind: "native".into(),
+            duration_ms: 1,
+            blocked: false,
+            blocked_reason: None,
+            blocked_resource: None,
+            truncated: false,
+            usage: Usage::default(),
+            violations: Vec::new(),
+            enforcement: Enforcement::default(),
+        }
+    }
+
+    #[test]
+    fn a_planted_link_is_replaced_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let victim = place.path().join("victim");
+        std::fs::write(&victim, "untouched").unwrap();
+        let path = place.path().join("report.json");
+        let report = Report::prepare(path.clone()).unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let draft = place.path().join(format!(".report.json.{}", std::process::id()));
+        std::os::unix::fs::symlink(&victim, &draft).unwrap();
+
+        report.write(&outcome()).unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome());
+        assert!(!draft.exists());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_is_refused_beforehand() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(Report::prepare(place.path().join("absent/report")).is_err());
+        assert!(Report::prepare(place.path().to_owned()).is_err());
+        assert!(Report::prepare("/".into()).is_err());
+    }
+}

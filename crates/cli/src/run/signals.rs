@@ -1,0 +1,66 @@
+//! Signals that mean: end the command.
+#![expect(unsafe_code, reason = "nothing in the standard library says whether a signal is ignored")]
+
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Waits for them.
+pub(super) struct Signals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+    quit: Option<Signal>,
+}
+
+impl Signals {
+    /// Whoever starts us with a signal ignored (`nohup`, a shell's background jobs) wants us to go on.
+    pub(super) fn new() -> io::Result<Self> {
+        let wanted = |number| -> io::Result<Option<Signal>> {
+            if is_ignored(number) { Ok(None) } else { signal(SignalKind::from_raw(number)).map(Some) }
+        };
+        Ok(Self {
+            interrupt: wanted(libc::SIGINT)?,
+            terminate: wanted(libc::SIGTERM)?,
+            hangup: wanted(libc::SIGHUP)?,
+            quit: wanted(libc::SIGQUIT)?,
+        })
+    }
+
+    /// The number of the next one. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> i32 {
+        tokio::select! {
+            () = arrival(&mut self.interrupt) => libc::SIGINT,
+            () = arrival(&mut self.terminate) => libc::SIGTERM,
+            () = arrival(&mut self.hangup) => libc::SIGHUP,
+            () = arrival(&mut self.quit) => libc::SIGQUIT,
+        }
+    }
+}
+
+async fn arrival(signal: &mut Option<Signal>) {
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
+    }
+    std::future::pending().await
+}
+
+fn is_ignored(number: i32) -> bool {
+    // SAFETY: all zero bytes are a valid `sigaction`.
+    let mut present: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action the call only fills `present`, which outlives it.
+    let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut present) };
+    asked == 0 && present.sa_sigaction == libc::SIG_IGN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_ignores_broken_pipes_and_nothing_else() {
+        assert!(is_ignored(libc::SIGPIPE));
+        assert!(!is_ignored(libc::SIGTERM));
+    }
+}

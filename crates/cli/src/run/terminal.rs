@@ -1,0 +1,134 @@
+//! Between the caller's terminal and the command's private one.
+
+use super::raw::Raw;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use stockade::{Inlet, Outlet, WindowSize, resize};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+const STEP: usize = 16 << 10;
+const END_OF_FILE: u8 = 4;
+
+/// What the terminal has still to say once everything inside is gone is already in the kernel.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A private terminal in use.
+pub(super) struct Terminal {
+    outer: OwnedFd,
+    raw: Option<Raw>,
+    resized: Signal,
+    continued: Signal,
+    input: JoinHandle<()>,
+    output: JoinHandle<()>,
+    /// `output` has been seen to end.
+    hung_up: bool,
+}
+
+/// What a terminal tells its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nothing the run has to know.
+    Adjusted,
+    /// Nobody reads our output any more.
+    HungUp,
+}
+
+impl Terminal {
+    /// Begins to relay.
+    pub(super) fn begin(outer: OwnedFd) -> io::Result<Self> {
+        let from_command = Inlet::new(outer.try_clone()?)?;
+        let to_command = Outlet::unshared(outer.try_clone()?)?;
+        let from_caller = Inlet::new(io::stdin().as_fd().try_clone_to_owned()?)?;
+        let to_caller = Outlet::new(io::stdout().as_fd().try_clone_to_owned()?)?;
+        let resized = signal(SignalKind::window_change())?;
+        let continued = signal(SignalKind::from_raw(libc::SIGCONT))?;
+        let terminal = Self {
+            outer,
+            raw: Raw::enter(),
+            resized,
+            continued,
+            input: tokio::spawn(type_in(from_caller, to_command)),
+            output: tokio::spawn(show(from_command, to_caller)),
+            hung_up: false,
+        };
+        // The window may have changed since its size was asked for.
+        terminal.fit();
+        Ok(terminal)
+    }
+
+    /// Follows the caller's window. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Said {
+        tokio::select! {
+            Some(()) = self.resized.recv() => {
+                self.fit();
+                Said::Adjusted
+            }
+            Some(()) = self.continued.recv() => {
+                if let Some(raw) = &self.raw {
+                    raw.again();
+                }
+                self.fit();
+                Said::Adjusted
+            }
+            _ = &mut self.output, if !self.hung_up => {
+                self.hung_up = true;
+                Said::HungUp
+            }
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Shows the last words and gives the caller's terminal back.
+    pub(super) async fn end(mut self) {
+        self.input.abort();
+        if !self.hung_up {
+            let _ = tokio::time::timeout(LAST_WORDS, &mut self.output).await;
+        }
+    }
+
+    fn fit(&self) {
+        // A window without a size is not worth a failure.
+        let _ = resize(&self.outer, window_size());
+    }
+}
+
+/// The size of the caller's window, or a usual one.
+pub(super) fn window_size() -> WindowSize {
+    let asked = rustix::termios::tcgetwinsize(io::stdout())
+        .or_else(|_| rustix::termios::tcgetwinsize(io::stdin()))
+        .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()));
+    match asked {
+        Ok(size) if size.ws_row > 0 && size.ws_col > 0 => {
+            WindowSize { rows: size.ws_row, columns: size.ws_col }
+        }
+        _ => WindowSize { rows: 24, columns: 80 },
+    }
+}
+
+/// Caller to command. A terminal has no end of file, only the character for it.
+async fn type_in(mut from: Inlet, mut to: Outlet) {
+    let mut buffer = vec![0; STEP];
+    let mut fresh_line = true;
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+        fresh_line = buffer[count - 1] == b'\n';
+    }
+    // In the middle of a line the first one only ends the line's part so far.
+    let ends: &[u8] = if fresh_line { &[END_OF_FILE] } else { &[END_OF_FILE, END_OF_FILE] };
+    let _ = to.write_all(ends).await;
+}
+
+/// Command to caller.
+async fn show(mut from: Inlet, mut to: Outlet) {
+    let mut buffer = vec![0; STEP];
+    // The kernel answers EIO once the last process has closed the inner end.
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+    }
+}

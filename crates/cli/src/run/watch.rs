@@ -1,0 +1,89 @@
+//! Follows a running command to its end.
+
+use super::events::EventLog;
+use super::signals::Signals;
+use super::terminal::{Said, Terminal};
+use std::time::Duration;
+use stockade::{Event, Outcome, Running};
+use tokio::time::{Instant, sleep_until};
+
+/// A cancelled command is killed after two seconds; then only a reader that does not read can hold us.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How it ended.
+pub(super) enum End {
+    /// With an outcome.
+    Told(Box<Outcome>),
+    /// Cancelled with this signal, and not waited for to the last word.
+    GivenUp(i32),
+    /// The engine went away.
+    Lost,
+}
+
+pub(super) async fn watch(
+    mut running: Running,
+    log: &mut Option<EventLog>,
+    signals: &mut Signals,
+    mut terminal: Option<Terminal>,
+) -> End {
+    let mut cancelled: Option<(i32, Instant)> = None;
+    let end = loop {
+        tokio::select! {
+            biased;
+            signal = signals.next() => match cancelled {
+                None => {
+                    running.cancel(signal);
+                    cancelled = Some((signal, Instant::now() + PATIENCE));
+                }
+                // Asked twice: no more waiting.
+                Some((first, _)) => break End::GivenUp(first),
+            },
+            () = until(cancelled) => break End::GivenUp(cancelled.map_or(libc::SIGKILL, |(signal, _)| signal)),
+            said = next_of(&mut terminal) => if said == Said::HungUp {
+                running.signal(libc::SIGHUP);
+            },
+            event = step(&mut running, log) => match event {
+                None => break End::Lost,
+                Some(event) => {
+                    if let Some(log) = log {
+                        log.push(&event);
+                    }
+                    if let Event::Exited(outcome) = event {
+                        break End::Told(outcome);
+                    }
+                }
+            },
+        }
+    };
+    // Where the end was not told, this kills what is left.
+    drop(running);
+    if let Some(terminal) = terminal {
+        terminal.end().await;
+    }
+    if let Some(log) = log {
+        let _ = tokio::time::timeout(PATIENCE, log.flush()).await;
+    }
+    end
+}
+
+/// Writes what is known, then waits for more.
+async fn step(running: &mut Running, log: &mut Option<EventLog>) -> Option<Event> {
+    if let Some(log) = log {
+        log.flush().await;
+    }
+    running.next().await
+}
+
+async fn until(cancelled: Option<(i32, Instant)>) {
+    match cancelled {
+        Some((_, patience)) => sleep_until(patience).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_of(terminal: &mut Option<Terminal>) -> Said {
+    match terminal {
+        Some(terminal) => terminal.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,102 @@
+//! The front for people who have srt in their scripts: its command line, its settings, its words.
+
+mod args;
+mod control;
+
+use crate::descriptor::{Wanted, check, duplicate};
+use crate::print;
+use crate::run::{Job, TtyWish, perform};
+use crate::voice::{Level, Manner, Voice};
+use args::{Said, SrtArgs, parse};
+use std::ffi::OsString;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::ExitCode;
+use stockade::{CommandLine, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings};
+
+/// The settings file that is read when none is named.
+const DEFAULT_SETTINGS: &str = ".srt-settings.json";
+
+/// srt ends with this whenever it did not run the command.
+const FAILED: u8 = 1;
+
+/// Runs one srt command line, given without the program's name.
+pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
+    match parse(words) {
+        Ok(Said::Help) => print::text(args::HELP),
+        Ok(Said::Version) => print::text(concat!(env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Said::Run(args)) => {
+            let voice = voice_of(&args);
+            run(args, voice).unwrap_or_else(|error| fail(voice, &error))
+        }
+        Err(error) => fail(Voice { level: Level::Normal, manner: Manner::Srt }, &error.to_string()),
+    }
+}
+
+fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
+    // Before anything of ours is opened, which could get that number.
+    let beside = args.control.map(|number| listen(number, voice)).transpose()?;
+    let settings = settings(args.settings)?;
+    voice.detail(match &settings {
+        Some(file) => format!("settings: {}", file.path.display()),
+        None => "settings: no home directory, built-in defaults".into(),
+    });
+    let mut builder = Runtime::builder().standard_settings(StandardSettings::ManagedOnly);
+    if let Some(settings) = settings {
+        builder = builder.settings(settings);
+    }
+    let runtime = builder.build().map_err(|error| error.to_string())?;
+    Ok(perform(Job {
+        runtime,
+        command: args.command,
+        voice,
+        tty: TtyWish::AsCaller,
+        inherit: Vec::new(),
+        events: None,
+        report: None,
+        beside,
+        refused: FAILED,
+    }))
+}
+
+/// The file that was named, or the usual one, which may be absent.
+fn settings(named: Option<PathBuf>) -> Result<Option<SettingsFile>, String> {
+    let file = |path, layer, presence| SettingsFile { path, layer, shape: Shape::Srt, presence };
+    match named {
+        Some(path) => {
+            let path = std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok(Some(file(path, Layer::Flag, Presence::Named)))
+        }
+        None => {
+            let environment: Vec<_> = std::env::vars_os().collect();
+            Ok(stockade::home(&environment)
+                .map(|home| file(home.join(DEFAULT_SETTINGS), Layer::User, Presence::Optional)))
+        }
+    }
+}
+
+fn listen(number: i32, voice: Voice) -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, String> {
+    let usable = duplicate(number).and_then(|copy| check(&copy, Wanted::Reading).map(|()| copy));
+    let descriptor = usable.map_err(|error| format!("control fd {number} is not usable: {error}"))?;
+    Ok(Box::pin(control::follow(number, descriptor, voice)))
+}
+
+fn voice_of(args: &SrtArgs) -> Voice {
+    let asked = args.debug || std::env::var_os("SRT_DEBUG").is_some_and(|value| !value.is_empty());
+    Voice { level: if asked { Level::Verbose } else { Level::Normal }, manner: Manner::Srt }
+}
+
+fn fail(voice: Voice, error: &str) -> ExitCode {
+    voice.error(error);
+    ExitCode::from(FAILED)
+}
+
+/// What srt's words after its options come to.
+fn command_line(shell: Option<OsString>, words: Vec<OsString>) -> Option<CommandLine> {
+    match shell {
+        Some(text) => Some(CommandLine::Shell(text)),
+        None if words.is_empty() => None,
+        None => Some(CommandLine::Argv(words)),
+    }
+}

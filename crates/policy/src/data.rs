@@ -1,0 +1,96 @@
+//! The built-in data files.
+
+use crate::settings::plain;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// The default deny-read list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DenyRead {
+    pub(crate) entries: Vec<DenyReadEntry>,
+}
+
+/// One entry, and what stays open inside it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DenyReadEntry {
+    pub(crate) path: String,
+    #[serde(default)]
+    pub(crate) open: Vec<String>,
+}
+
+/// Names under mandatory protection.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Protected {
+    pub(crate) git_directory: Vec<String>,
+    pub(crate) git: Vec<String>,
+    pub(crate) shell: Vec<String>,
+    pub(crate) ide: Vec<String>,
+    pub(crate) agent: Vec<String>,
+    pub(crate) srt: Vec<String>,
+    pub(crate) srt_ide: Vec<String>,
+}
+
+/// Which variables cross the wall.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EnvironmentLists {
+    pub(crate) allow: Vec<String>,
+    pub(crate) never: Vec<String>,
+    pub(crate) secrets: Vec<String>,
+}
+
+/// Where tools keep their caches.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Caches {
+    pub(crate) variables: BTreeMap<String, String>,
+}
+
+/// The system's own directories.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct System {
+    pub(crate) directories: Vec<String>,
+    pub(crate) toolchains: Vec<String>,
+    pub(crate) never_workspace: Vec<String>,
+    pub(crate) never_workspace_below: Vec<String>,
+}
+
+/// A data file that every build carries and a test parses.
+macro_rules! data_file {
+    ($name:ident, $type:ty, $file:literal) => {
+        pub(crate) fn $name() -> $type {
+            parse($file, include_str!(concat!("../../../profiles/", $file)))
+        }
+    };
+}
+
+data_file!(deny_read, DenyRead, "deny-read.json");
+data_file!(protected, Protected, "protected.json");
+data_file!(environment, EnvironmentLists, "environment.json");
+data_file!(caches, Caches, "caches.json");
+data_file!(system, System, "system.json");
+
+fn parse<T: DeserializeOwned>(file: &str, text: &str) -> T {
+    match serde_json::from_str(&plain(text)) {
+        Ok(data) => data,
+        // Going on without a protection list would be worse than stopping.
+        Err(error) => panic!("the built-in file {file} is broken: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_parses() {
+        assert!(super::deny_read().entries.len() > 50);
+        assert!(super::protected().git_directory.contains(&"hooks".to_owned()));
+        assert!(super::environment().allow.contains(&"PATH".to_owned()));
+        assert!(super::caches().variables.values().all(|value| value.contains("{cache}/")));
+        assert!(super::system().directories.contains(&"/usr".to_owned()));
+    }
+}

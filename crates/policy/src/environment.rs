@@ -1,0 +1,186 @@
+//! Which variables a command gets.
+
+use crate::inputs::Shape;
+use crate::settings::native::Inherit;
+use crate::{Notice, NoticeWeight, Variable, data};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Rules about variables, merged.
+#[derive(Clone, Debug)]
+pub(crate) struct EnvironmentRules {
+    shape: Shape,
+    pub(crate) inherit: Inherit,
+    pub(crate) allow: Vec<String>,
+    pub(crate) deny: Vec<String>,
+    pub(crate) set: Vec<(String, String)>,
+    /// `--pass-env`.
+    pub(crate) pass: Vec<String>,
+    /// srt's masked variables: a stand-in is seen instead of the value.
+    pub(crate) stand_ins: Vec<String>,
+    /// srt's `git.safeDirectories`.
+    pub(crate) safe_directories: Vec<String>,
+    /// Where TMPDIR points, if not to the usual place.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+/// What the plan knows and variables depend on.
+pub(crate) struct Setting<'a> {
+    /// Where TMPDIR points; absent where it is left alone.
+    pub(crate) temporary: Option<&'a Path>,
+    /// Where tools keep caches; absent where they are left alone.
+    pub(crate) cache: Option<&'a Path>,
+    /// No rules at all: everything is inherited.
+    pub(crate) bare: bool,
+}
+
+/// The variables, and what to tell about those that did not cross.
+pub(crate) struct Chosen {
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl EnvironmentRules {
+    pub(crate) fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            inherit: if shape == Shape::Srt { Inherit::All } else { Inherit::Allowlist },
+            allow: Vec::new(),
+            deny: Vec::new(),
+            set: Vec::new(),
+            pass: Vec::new(),
+            stand_ins: Vec::new(),
+            safe_directories: Vec::new(),
+            temporary: None,
+        }
+    }
+
+    /// Chooses from the caller's environment.
+    pub(crate) fn choose(&self, callers: &[(OsString, OsString)], setting: &Setting) -> Chosen {
+        let lists = data::environment();
+        let mut variables = Vec::with_capacity(callers.len());
+        let (mut dropped, mut refused) = (Vec::new(), Vec::new());
+        for (name, value) in callers {
+            let bytes = name.as_encoded_bytes();
+            let asked = any(&self.pass, bytes) || any(&self.allow, bytes);
+            let never = self.shape == Shape::Native && !setting.bare && any(&lists.never, bytes);
+            if never && asked {
+                refused.push(name.to_string_lossy().into_owned());
+            }
+            let crosses = !never
+                && !any(&self.deny, bytes)
+                && (asked
+                    || setting.bare
+                    || match (self.inherit, self.shape) {
+                        (Inherit::All, Shape::Srt) => true,
+                        (Inherit::All, Shape::Native) => !any(&lists.secrets, bytes),
+                        (Inherit::Allowlist, _) => any(&lists.allow, bytes),
+                        (Inherit::None, _) => false,
+                    });
+            if crosses {
+                variables.push(Variable { name: name.clone(), value: value.clone() });
+            } else {
+                dropped.push(name.to_string_lossy().into_owned());
+            }
+        }
+        self.add_ours(&mut variables, setting);
+        let mut notices = Vec::new();
+        if !refused.is_empty() {
+            let text = format!(
+                "never taken from the caller, because they load or run other code: {}",
+                refused.join(", ")
+            );
+            notices.push(Notice { text, weight: NoticeWeight::Warning });
+        }
+        if !dropped.is_empty() {
+            dropped.sort_unstable();
+            let text = format!(
+                "variables that do not cross: {}; --pass-env NAME lets one through",
+                dropped.join(", ")
+            );
+            notices.push(Notice { text, weight: NoticeWeight::Detail });
+        }
+        Chosen { variables, notices }
+    }
+
+    fn add_ours(&self, variables: &mut Vec<Variable>, setting: &Setting) {
+        if let Some(temporary) = setting.temporary {
+            put(variables, "TMPDIR", temporary.as_os_str());
+        }
+        if let Some(cache) = setting.cache {
+            let cache = cache.to_string_lossy();
+            for (name, value) in data::caches().variables {
+                // Somebody who asks for a variable by name wants the caller's value.
+                if !any(&self.pass, name.as_bytes()) && !any(&self.allow, name.as_bytes()) {
+                    put(variables, &name, OsStr::new(&value.replace("{cache}", &cache)));
+                }
+            }
+        }
+        if self.shape == Shape::Srt {
+            put(variables, "SANDBOX_RUNTIME", OsStr::new("1"));
+            self.add_safe_directories(variables);
+            for name in &self.stand_ins {
+                if variables.iter().any(|variable| variable.name == name.as_str()) {
+                    put(variables, name, OsStr::new(&format!("fake_value_{name}")));
+                }
+            }
+        }
+        for (name, value) in &self.set {
+            put(variables, name, OsStr::new(value));
+        }
+    }
+
+    /// Git reads numbered pairs; those the caller set stay in front.
+    fn add_safe_directories(&self, variables: &mut Vec<Variable>) {
+        if self.safe_directories.is_empty() {
+            return;
+        }
+        let count = variables.iter().find(|variable| variable.name == "GIT_CONFIG_COUNT");
+        let first: usize = count.and_then(|count| count.value.to_str()?.parse().ok()).unwrap_or(0);
+        for (offset, directory) in self.safe_directories.iter().enumerate() {
+            let number = first + offset;
+            put(variables, &format!("GIT_CONFIG_KEY_{number}"), OsStr::new("safe.directory"));
+            put(variables, &format!("GIT_CONFIG_VALUE_{number}"), OsStr::new(directory));
+        }
+        put(variables, "GIT_CONFIG_COUNT", OsStr::new(&(first + self.safe_directories.len()).to_string()));
+    }
+}
+
+fn put(variables: &mut Vec<Variable>, name: &str, value: &OsStr) {
+    match variables.iter_mut().find(|variable| variable.name == name) {
+        Some(variable) => variable.value = value.to_owned(),
+        None => variables.push(Variable { name: name.into(), value: value.to_owned() }),
+    }
+}
+
+fn any(patterns: &[String], name: &[u8]) -> bool {
+    patterns.iter().any(|pattern| fits(pattern.as_bytes(), name))
+}
+
+/// Whether a name fits a pattern with a `*` at its beginning, its end, or both.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.strip_prefix(b"*"), pattern.strip_suffix(b"*")) {
+        (None, None) => pattern == name,
+        (None, Some(start)) => name.starts_with(start),
+        (Some(end), None) => name.ends_with(end),
+        (Some(_), Some(_)) => {
+            let inner = pattern.get(1..pattern.len().saturating_sub(1)).unwrap_or_default();
+            inner.is_empty() || name.windows(inner.len()).any(|window| window == inner)
+        }
+    }
+}
+
+/// Whether this can be a variable's name in every shell.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The same, with a `*` at either end.
+pub(crate) fn is_name_pattern(pattern: &str) -> bool {
+    let inner = pattern.strip_prefix('*').unwrap_or(pattern);
+    let inner = inner.strip_suffix('*').unwrap_or(inner);
+    is_identifier(inner)
+        || (pattern != inner && inner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+}

@@ -1,0 +1,241 @@
+//! Why a path may or may not be read, written and run.
+
+use crate::access::{Standing, View};
+use crate::inputs::Shape;
+use crate::policy::Policy;
+use crate::rules::{List, RuleId};
+use crate::survey::{self, Bounds, PlanError, Supposing, holds};
+use crate::{FileKind, Files, Layer, RuleRef};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What the rules say about one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The path as asked.
+    pub asked: PathBuf,
+    /// The path it means, without links.
+    pub resolved: PathBuf,
+    /// Contents and listings.
+    pub read: Answer,
+    /// Contents, names, metadata.
+    pub write: Answer,
+    /// Running it.
+    pub execute: Answer,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// Yes or no.
+    pub allowed: bool,
+    /// The rule that decided, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// What would change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+}
+
+impl Policy {
+    /// Says what the rules say about a path, existing or not.
+    pub fn explain(&self, path: &Path, files: &dyn Files) -> Result<Explanation, PlanError> {
+        let asked = self.cwd.join(path);
+        let supposing = Supposing::new(files, &asked)
+            .map_err(|source| PlanError::Directory { path: asked.clone(), source })?;
+        let resolved = supposing.path();
+        let survey = survey::survey(self, &supposing, Bounds::USUAL)?;
+        let mut standing = Standing::start(self.read_scope, &self.book);
+        let mut last = None;
+        for group in survey.points.chunk_by(|left, right| left.path == right.path) {
+            if holds(&group[0].path, &resolved) {
+                standing =
+                    standing.enter(group.iter().map(|point| point.rule), group[0].identity.kind, &self.book);
+                last = Some(group[0].identity.kind);
+            }
+        }
+        let exists = supposing.exists();
+        let teller =
+            Teller { policy: self, path: &resolved, standing, exists, kind: last.unwrap_or(FileKind::File) };
+        Ok(Explanation {
+            asked: path.to_owned(),
+            read: teller.read(),
+            write: teller.write(),
+            execute: teller.execute(),
+            resolved,
+        })
+    }
+}
+
+/// Puts a standing into words.
+struct Teller<'a> {
+    policy: &'a Policy,
+    path: &'a Path,
+    standing: Standing,
+    exists: bool,
+    kind: FileKind,
+}
+
+impl Teller<'_> {
+    fn yes(&self, rule: Option<RuleId>, reason: &str) -> Answer {
+        Answer {
+            allowed: true,
+            rule: rule.map(|id| self.policy.book.quote(id)),
+            reason: reason.to_owned(),
+            change: None,
+        }
+    }
+
+    fn no(&self, rule: Option<RuleId>, reason: &str, change: impl Into<String>) -> Answer {
+        let late = if self.exists {
+            ""
+        } else {
+            "; it does not exist yet, and mounts alone cannot hold a name that is not there"
+        };
+        Answer {
+            allowed: false,
+            rule: rule.map(|id| self.policy.book.quote(id)),
+            reason: format!("{reason}{late}"),
+            change: Some(change.into()),
+        }
+    }
+
+    fn flag(&self, flag: &str) -> String {
+        format!("{flag} {}", self.path.display())
+    }
+
+    fn remove(&self, rule: RuleId) -> String {
+        let rule = self.policy.book.quote(rule);
+        format!("remove {} from {}", rule.text, rule.origin)
+    }
+
+    fn private(&self) -> Option<RuleId> {
+        match self.standing.view {
+            View::Private(rule) => Some(rule),
+            _ => None,
+        }
+    }
+
+    /// Whether the path is the sandbox's own: nothing of the host's could be meant.
+    fn is_own_place(&self, rule: RuleId) -> bool {
+        !self.exists || self.path == Path::new(&*self.policy.book.get(rule).text)
+    }
+
+    fn read(&self) -> Answer {
+        let standing = &self.standing;
+        if let Some(rule) = standing.sealed {
+            return self.no(Some(rule), "it is denied for good", self.sealed_change(rule));
+        }
+        if let Some(rule) = standing.secret {
+            return self.no(Some(rule), "it is on the default deny-read list", self.secret_change(rule));
+        }
+        match standing.view {
+            View::Open => self.yes(None, "everything may be read that is not denied"),
+            View::Allowed(rule) => self.yes(Some(rule), "a rule allows it"),
+            View::Denied(rule) => {
+                let change = format!("{}, or {}", self.flag("--allow-read"), self.remove(rule));
+                self.no(Some(rule), "a rule denies it and no more specific one allows it", change)
+            }
+            View::Unlisted => self.no(
+                None,
+                "only system directories, the workspace and listed paths may be read",
+                self.flag("--allow-read"),
+            ),
+            View::Private(rule) if self.is_own_place(rule) => {
+                self.yes(Some(rule), "the sandbox has a private one here; nothing of the host's is in it")
+            }
+            View::Private(rule) => self.no(
+                Some(rule),
+                "the sandbox has a private directory here and the host's files are not in it",
+                self.flag("--allow-read"),
+            ),
+        }
+    }
+
+    fn write(&self) -> Answer {
+        let standing = &self.standing;
+        if let Some(rule) = self.private()
+            && self.is_own_place(rule)
+            && standing.kept.is_none()
+        {
+            return match &*self.policy.book.get(rule).text {
+                "/proc" => self.no(Some(rule), "the kernel's own files stay as they are", "cannot be opened"),
+                _ => {
+                    self.yes(Some(rule), "the sandbox has a private one here; nothing of it reaches the host")
+                }
+            };
+        }
+        let read = self.read();
+        if !read.allowed {
+            return Answer { reason: format!("it may not be read: {}", read.reason), ..read };
+        }
+        if let Some(rule) = standing.kept {
+            return self.no(Some(rule), self.kept_reason(rule), self.kept_change(rule));
+        }
+        match standing.writable {
+            Some(rule) => self.yes(Some(rule), "a rule allows it and none denies it"),
+            None => self.no(None, "no allowWrite rule covers it", self.flag("--allow-write")),
+        }
+    }
+
+    fn execute(&self) -> Answer {
+        let standing = &self.standing;
+        let read = self.read();
+        if !read.allowed {
+            return Answer { reason: format!("it may not be read: {}", read.reason), ..read };
+        }
+        if let Some(rule) = standing.barred {
+            return self.no(Some(rule), "a rule denies it", self.remove(rule));
+        }
+        match standing.runnable {
+            Some(rule) => self.yes(Some(rule), "a rule allows it"),
+            None if self.policy.book.any(List::AllowExecute) => self.no(
+                None,
+                "only what allowExecute lists may run",
+                format!("add {} to filesystem.allowExecute", self.path.display()),
+            ),
+            None => self.yes(None, "what may be read may run"),
+        }
+    }
+
+    fn sealed_change(&self, rule: RuleId) -> String {
+        match (self.policy.book.get(rule).list, self.policy.book.layer(rule)) {
+            (List::Own, _) => "cannot be opened: Stockade's own files are always hidden".to_owned(),
+            (_, Layer::Managed) => "cannot be opened here: the organisation's settings say so".to_owned(),
+            (List::Protected, _) => format!("make {} readable for you", self.path.display()),
+            _ => self.remove(rule),
+        }
+    }
+
+    fn secret_change(&self, rule: RuleId) -> String {
+        if self.kind == FileKind::Directory && self.exists {
+            let entry = &self.policy.book.get(rule).text;
+            return format!(
+                "name a path below it: --allow-read {}/NAME; the entry {entry} itself cannot be removed",
+                self.path.display()
+            );
+        }
+        self.flag("--allow-read")
+    }
+
+    fn kept_reason(&self, rule: RuleId) -> &'static str {
+        match self.policy.book.get(rule).list {
+            List::Protected => "the host would later run or trust it: mandatory protection",
+            _ => "a rule denies it, and a denial beats every allowWrite",
+        }
+    }
+
+    fn kept_change(&self, rule: RuleId) -> String {
+        match (self.policy.book.get(rule).list, self.policy.shape) {
+            (List::Protected, Shape::Srt) => "cannot be opened: mandatory protection".to_owned(),
+            (List::Protected, Shape::Native) => {
+                "cannot be opened by a rule: mandatory protection; filesystem.protection in your own settings switches a group off".to_owned()
+            }
+            _ => self.remove(rule),
+        }
+    }
+}

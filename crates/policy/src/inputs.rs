@@ -1,0 +1,87 @@
+//! What a policy is made from.
+
+use crate::{Layer, Limits};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Everything a policy is made from.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The working directory: absolute, as given by the caller.
+    pub cwd: PathBuf,
+    /// The home directory, for `~`.
+    pub home: Option<PathBuf>,
+    /// The caller's environment, for `$VAR`.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Stockade's own directories.
+    pub own: OwnPaths,
+    /// The preset asked for on the command line; otherwise the settings say, or it is `default`.
+    pub preset: Option<String>,
+    /// The settings files, weakest first.
+    pub settings: Vec<SettingsFile>,
+    /// Options of the command line.
+    pub flags: Flags,
+}
+
+/// Stockade's own directories: masked inside, whatever the settings say.
+#[derive(Clone, Debug, Default)]
+pub struct OwnPaths {
+    /// Settings.
+    pub config: PathBuf,
+    /// Audit log, sockets, sessions.
+    pub state: PathBuf,
+    /// Caches.
+    pub cache: PathBuf,
+    /// An existing private directory of this workspace below `cache`, for tools' caches.
+    pub tool_cache: Option<PathBuf>,
+}
+
+/// One settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Who speaks in it.
+    pub layer: Layer,
+    /// Whose format it has.
+    pub shape: Shape,
+    /// Whether it must be there.
+    pub presence: Presence,
+}
+
+/// Whose format a settings file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Stockade's own.
+    Native,
+    /// srt's; presets and built-in lists do not apply then.
+    Srt,
+}
+
+/// Whether a settings file must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Somebody named it: it must exist.
+    Named,
+    /// It may be absent. Unreadable, empty or broken is still an error.
+    Optional,
+}
+
+/// Options of the command line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flags {
+    /// `--allow-write`.
+    pub allow_write: Vec<String>,
+    /// `--allow-read`.
+    pub allow_read: Vec<String>,
+    /// `--deny-read`.
+    pub deny_read: Vec<String>,
+    /// `--deny-write`.
+    pub deny_write: Vec<String>,
+    /// `--env K=V`.
+    pub env_set: Vec<(String, String)>,
+    /// `--pass-env K`.
+    pub env_pass: Vec<String>,
+    /// `--memory`, `--timeout` and the like.
+    pub limits: Limits,
+}

@@ -1,0 +1,123 @@
+//! One layer's voice, and what it may say.
+
+use super::Draft;
+use crate::Layer;
+use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::policy::WorkspaceGrant;
+use crate::rules::{List, Rule, SourceId};
+use crate::settings::{PathEntry, SettingsError};
+
+/// Who is speaking.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voice {
+    pub(super) source: SourceId,
+    pub(super) layer: Layer,
+}
+
+impl Voice {
+    pub(super) fn new(source: SourceId, layer: Layer) -> Self {
+        Self { source, layer }
+    }
+
+    /// Project and managed settings may take away, never give.
+    pub(super) fn may_loosen(self) -> bool {
+        !matches!(self.layer, Layer::Project | Layer::Managed)
+    }
+}
+
+impl Draft {
+    /// Says that a value was not heard.
+    pub(super) fn ignore(&mut self, voice: Voice, key: &str, value: &str) {
+        let who = if voice.layer == Layer::Managed { "managed" } else { "project" };
+        let file = self.policy.book.source_name(voice.source);
+        let advice =
+            if voice.layer == Layer::Managed { "" } else { "; put it in your own settings if you want it" };
+        let value = if value.is_empty() { String::new() } else { format!(" ({value})") };
+        self.warn(format!("{file} {key}{value} is ignored: {who} settings may only tighten{advice}"));
+    }
+
+    /// Something wrong with a value of this layer.
+    pub(super) fn wrong(
+        &mut self,
+        voice: Voice,
+        key: &str,
+        reason: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let source = self.policy.book.source_name(voice.source).to_owned();
+        let (reason, hint) = (reason.into(), hint.into());
+        self.errors.push(if key.is_empty() {
+            SettingsError::Flag { flag: source, reason, hint }
+        } else {
+            SettingsError::Invalid { source_name: source, key: key.to_owned(), reason, hint }
+        });
+    }
+
+    /// Adds a whole list; an empty key is a flag.
+    pub(super) fn add_list(
+        &mut self,
+        voice: Voice,
+        list: List,
+        key: &'static str,
+        entries: &[PathEntry],
+        reading: Reading,
+    ) {
+        for (index, entry) in entries.iter().enumerate() {
+            self.add_entry(voice, list, (key, index), entry, reading);
+        }
+    }
+
+    /// Adds one entry of a list.
+    pub(super) fn add_entry(
+        &mut self,
+        voice: Voice,
+        list: List,
+        (key, index): (&'static str, usize),
+        entry: &PathEntry,
+        reading: Reading,
+    ) {
+        let full_key = || if key.is_empty() { String::new() } else { format!("{key}[{index}]") };
+        let gives = matches!(list, List::AllowRead | List::AllowWrite | List::AllowExecute);
+        if gives && !voice.may_loosen() {
+            return self.ignore(voice, &full_key(), entry.text());
+        }
+        let list = if list == List::DenyRead && voice.layer == Layer::Managed { List::Seal } else { list };
+        let parsed = {
+            let variable = |name: &str| self.variable(name);
+            let around = Surroundings {
+                cwd: &self.policy.cwd,
+                home: self.home_as_given.as_deref(),
+                variable: &variable,
+            };
+            pattern::parse(entry, reading, &around)
+        };
+        let patterns = match parsed {
+            Ok(patterns) => patterns,
+            Err(error) => {
+                return self.wrong(voice, &full_key(), format!("{:?}: {error}", entry.text()), error.hint());
+            }
+        };
+        for pattern in patterns {
+            if list == List::AllowWrite && self.is_refused_workspace(&pattern, entry.text()) {
+                self.warn_about_workspace();
+                continue;
+            }
+            self.policy.book.add(Rule {
+                list,
+                place: pattern.into(),
+                text: entry.text().into(),
+                source: voice.source,
+                key: (!key.is_empty()).then_some((key, index)),
+            });
+        }
+    }
+
+    /// Whether this is the working directory under a name that follows it around, and it may not be written.
+    fn is_refused_workspace(&self, pattern: &Pattern, text: &str) -> bool {
+        let follows =
+            !text.starts_with(['/', '~']) && !text.starts_with("$HOME") && !text.starts_with("${HOME}");
+        self.policy.workspace_grant == WorkspaceGrant::Refused
+            && follows
+            && matches!(pattern, Pattern::Literal(path) if *path == self.policy.cwd || *path == self.policy.workspace)
+    }
+}

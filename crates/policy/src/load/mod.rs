@@ -1,0 +1,241 @@
+//! From inputs to a [`Policy`]: read every file, put the layers on top of each other, add what is built in.
+
+mod builtin;
+mod layer;
+mod native;
+mod network;
+mod protection;
+mod srt;
+mod workspace;
+
+use crate::environment::EnvironmentRules;
+use crate::inputs::{Inputs, Presence, SettingsFile, Shape};
+use crate::network::NetworkRules;
+use crate::policy::{Policy, WorkspaceGrant};
+use crate::presets;
+use crate::rules::Book;
+use crate::settings::native::{Caches, ReadScope, RequireLayers, Settings, Temporary};
+use crate::settings::read::{self, UnknownKeys};
+use crate::settings::srt::SrtSettings;
+use crate::settings::{SettingsError, SettingsErrors, nearest};
+use crate::{Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch};
+use layer::Voice;
+use protection::Switches;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+
+/// The preset's name when srt's settings took the place of presets.
+pub(crate) const SRT: &str = "srt";
+
+/// What every layer writes to.
+struct Draft {
+    policy: Policy,
+    errors: Vec<SettingsError>,
+    protection: Switches,
+    variables: Vec<(OsString, OsString)>,
+    home_as_given: Option<PathBuf>,
+    warned_about_workspace: bool,
+    /// The walls are switched off by a preset, or by a setting.
+    bare_by_preset: Option<RuleRef>,
+    bare_by_setting: Option<RuleRef>,
+}
+
+enum Parsed {
+    Native(Box<Settings>),
+    Srt(Box<SrtSettings>, Vec<String>),
+}
+
+pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, SettingsErrors> {
+    let mut errors = Vec::new();
+    let mut parsed = Vec::new();
+    for file in &inputs.settings {
+        match read_file(file, files) {
+            Ok(Some(settings)) => parsed.push((file, settings)),
+            Ok(None) => {}
+            Err(wrong) => errors.extend(wrong),
+        }
+    }
+    // Layers are put on in their own order, whatever order the files came in.
+    parsed.sort_by_key(|(file, _)| file.layer);
+    let shape =
+        if inputs.settings.iter().any(|file| file.shape == Shape::Srt) { Shape::Srt } else { Shape::Native };
+    let mut draft = match Draft::new(&inputs, shape, files) {
+        Ok(draft) => draft,
+        Err(error) => {
+            errors.push(error);
+            return Err(SettingsErrors(errors));
+        }
+    };
+    draft.errors = errors;
+    if shape == Shape::Native {
+        draft.apply_preset(&inputs, &parsed);
+    }
+    for (file, settings) in parsed {
+        let source = draft.policy.book.source(file.layer, file.path.display().to_string());
+        let voice = Voice::new(source, file.layer);
+        match settings {
+            Parsed::Native(settings) => draft.apply_native(*settings, voice),
+            Parsed::Srt(settings, ignored) => draft.apply_srt(*settings, &ignored, voice),
+        }
+    }
+    draft.apply_flags(&inputs);
+    draft.add_builtin(files);
+    draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
+    if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
+}
+
+fn read_file(file: &SettingsFile, files: &dyn Files) -> Result<Option<Parsed>, Vec<SettingsError>> {
+    let path = &file.path;
+    let bytes = match files.read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return match file.presence {
+                Presence::Optional => Ok(None),
+                Presence::Named => Err(vec![SettingsError::Missing { path: path.clone() }]),
+            };
+        }
+        Err(source) => return Err(vec![SettingsError::Unreadable { path: path.clone(), source }]),
+    };
+    Ok(Some(match file.shape {
+        Shape::Native => {
+            Parsed::Native(Box::new(read::parse::<Settings>(path, &bytes, UnknownKeys::Refused)?.settings))
+        }
+        Shape::Srt => {
+            let read = read::parse::<SrtSettings>(path, &bytes, UnknownKeys::IgnoredExcept("credentials"))?;
+            Parsed::Srt(Box::new(read.settings), read.ignored)
+        }
+    }))
+}
+
+impl Draft {
+    fn new(inputs: &Inputs, shape: Shape, files: &dyn Files) -> Result<Self, SettingsError> {
+        let cannot = |source| SettingsError::WorkingDirectory { path: inputs.cwd.clone(), source };
+        let workspace = files.resolve(&inputs.cwd).map_err(cannot)?;
+        if files.look(&workspace).map_err(cannot)?.kind != crate::FileKind::Directory {
+            return Err(cannot(io::Error::from(io::ErrorKind::NotADirectory)));
+        }
+        let home = inputs.home.as_ref().map(|home| files.resolve(home).unwrap_or_else(|_| home.clone()));
+        let policy = Policy {
+            preset: SRT.to_owned(),
+            shape,
+            cwd: inputs.cwd.clone(),
+            workspace,
+            workspace_grant: WorkspaceGrant::Given,
+            home,
+            own: inputs.own.clone(),
+            book: Book::default(),
+            file_rules: Switch::Allowed,
+            read_scope: ReadScope::All,
+            temporary: Temporary::Host,
+            caches: Caches::Temporary,
+            environment: EnvironmentRules::new(shape),
+            network: NetworkRules::default(),
+            limits: Limits::default(),
+            limits_asked: None,
+            require_layers: RequireLayers::Needed,
+            audit: Switch::Refused,
+            nested_user_namespaces: Switch::Refused,
+            provider: "local".to_owned(),
+            engine: None,
+            bare: None,
+            bare_wishes: None,
+            notices: Vec::new(),
+        };
+        let mut draft = Self {
+            policy,
+            errors: Vec::new(),
+            protection: Switches::default(),
+            variables: inputs.environment.clone(),
+            home_as_given: inputs.home.clone(),
+            warned_about_workspace: false,
+            bare_by_preset: None,
+            bare_by_setting: None,
+        };
+        draft.judge_workspace();
+        Ok(draft)
+    }
+
+    /// The strongest voice that may choose a preset chooses it.
+    fn apply_preset(&mut self, inputs: &Inputs, parsed: &[(&SettingsFile, Parsed)]) {
+        let mut chosen = (presets::DEFAULT.to_owned(), None);
+        for (file, settings) in parsed {
+            let Parsed::Native(settings) = settings else { continue };
+            let Some(name) = &settings.preset else { continue };
+            let origin = Origin {
+                layer: file.layer,
+                source: file.path.display().to_string(),
+                key: "preset".to_owned(),
+            };
+            if file.layer == Layer::Project {
+                self.warn(format!("{origin} ({name}) is ignored: project settings may only tighten"));
+                continue;
+            }
+            if file.layer == Layer::Managed && name == presets::UNRESTRICTED {
+                self.warn(format!("{origin} ({name}) is ignored: managed settings may only tighten"));
+                continue;
+            }
+            if file.layer != Layer::Managed && inputs.preset.is_some() {
+                continue;
+            }
+            chosen = (name.clone(), Some(origin));
+        }
+        let by_flag = Origin { layer: Layer::Flag, source: "--preset".to_owned(), key: String::new() };
+        match (&inputs.preset, &chosen.1) {
+            (Some(name), Some(Origin { layer: Layer::Managed, .. })) if *name != chosen.0 => {
+                self.warn(format!("--preset {name} is ignored: managed settings choose {}", chosen.0));
+            }
+            (Some(name), None) => chosen = (name.clone(), Some(by_flag)),
+            _ => {}
+        }
+        let walls_are_managed = parsed.iter().any(|(file, settings)| {
+            file.layer == Layer::Managed
+                && matches!(settings, Parsed::Native(settings) if settings.enabled == Some(true))
+        });
+        if walls_are_managed && chosen.0 == presets::UNRESTRICTED {
+            self.warn("the preset unrestricted is ignored: managed settings want walls".to_owned());
+            chosen = (presets::DEFAULT.to_owned(), None);
+        }
+        let (name, origin) = chosen;
+        let Some((known, settings)) = presets::find(&name) else {
+            self.errors.push(unknown_preset(&name, origin));
+            return;
+        };
+        let source = self.policy.book.source(Layer::Preset, known);
+        self.policy.preset = known.to_owned();
+        self.apply_native(settings, Voice::new(source, Layer::Preset));
+        if known == presets::UNRESTRICTED
+            && let Some(origin) = origin
+        {
+            self.bare_by_preset = Some(RuleRef { text: format!("preset {known}"), origin });
+        }
+    }
+
+    /// The caller's value of a variable.
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
+    fn warn(&mut self, text: String) {
+        self.policy.notices.push(Notice { text, weight: NoticeWeight::Warning });
+    }
+
+    fn detail(&mut self, text: String) {
+        self.policy.notices.push(Notice { text, weight: NoticeWeight::Detail });
+    }
+}
+
+fn unknown_preset(name: &str, origin: Option<Origin>) -> SettingsError {
+    let known = presets::names().collect::<Vec<_>>().join(", ");
+    let reason = format!("there is no preset {name:?}");
+    let hint = match nearest(name, presets::names()) {
+        Some(meant) => format!("did you mean {meant}? known: {known}"),
+        None => format!("known: {known}"),
+    };
+    match origin {
+        Some(Origin { layer, source, key }) if layer != Layer::Flag || !key.is_empty() => {
+            SettingsError::Invalid { source_name: source, key, reason, hint }
+        }
+        _ => SettingsError::Flag { flag: "--preset".to_owned(), reason, hint },
+    }
+}

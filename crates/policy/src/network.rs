@@ -1,0 +1,105 @@
+//! What may be reached, as the gateway will need it.
+
+use crate::domain::DomainPattern;
+use crate::settings::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
+use crate::{RuleRef, Switch};
+use serde::Serialize;
+
+/// The network rules of a policy.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkRules {
+    /// Hosts that may be reached.
+    pub allowed: Vec<DomainRule>,
+    /// Hosts that may not; beats `allowed`.
+    pub denied: Vec<DomainRule>,
+    /// Every public host without being listed.
+    pub public_hosts: Switch,
+    /// Ports where a domain names none; every one when empty.
+    pub ports: Vec<u16>,
+    /// Protocols; every one when empty.
+    pub protocols: Vec<Protocol>,
+    /// Requests in one minute.
+    pub max_requests_per_minute: Option<u32>,
+    /// Bytes of one request body.
+    pub max_request_bytes: Option<u64>,
+    /// Bytes of one answer.
+    pub max_response_bytes: Option<u64>,
+    /// Networks an allowed name must not resolve to.
+    pub denied_addresses: Vec<ipnet::IpNet>,
+    /// Unix sockets of the host, by path.
+    pub unix_sockets: Vec<String>,
+    /// Every unix socket.
+    pub all_unix_sockets: Switch,
+    /// Whether what is on no list may be asked for.
+    pub asking: Switch,
+    /// Listening inside.
+    pub local_binding: Switch,
+    /// How the gateway does its work.
+    pub gateway: GatewayOptions,
+}
+
+/// One domain rule.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DomainRule {
+    /// Which hosts.
+    pub pattern: DomainPattern,
+    /// What to tell whoever is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Where the rule was written.
+    pub rule: RuleRef,
+}
+
+/// How the gateway does its work.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GatewayOptions {
+    /// An HTTP proxy on this port of localhost replaces ours.
+    pub http_proxy_port: Option<u16>,
+    /// A SOCKS proxy on this port of localhost replaces ours.
+    pub socks_proxy_port: Option<u16>,
+    /// A proxy behind a unix socket for some domains.
+    pub mitm_proxy: Option<MitmProxy>,
+    /// The proxy that leads out.
+    pub parent_proxy: Option<ParentProxy>,
+    /// Looking into TLS.
+    pub tls_terminate: Option<TlsTerminate>,
+    /// Headers removed from answers.
+    pub strip_response_headers: Vec<String>,
+    /// Refuse tunnels whose content cannot be judged.
+    pub refuse_opaque_tunnels: Option<bool>,
+    /// Refuse requests whose Host differs from their target.
+    pub require_host_match: Option<bool>,
+    /// What to do with requests that can be read in two ways.
+    pub ambiguous_request_target: Option<String>,
+}
+
+impl Default for NetworkRules {
+    fn default() -> Self {
+        Self {
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            public_hosts: Switch::Refused,
+            ports: Vec::new(),
+            protocols: Vec::new(),
+            max_requests_per_minute: None,
+            max_request_bytes: None,
+            max_response_bytes: None,
+            denied_addresses: Vec::new(),
+            unix_sockets: Vec::new(),
+            all_unix_sockets: Switch::Refused,
+            asking: Switch::Allowed,
+            local_binding: Switch::Refused,
+            gateway: GatewayOptions::default(),
+        }
+    }
+}
+
+impl NetworkRules {
+    /// Whether anything outside may be reached.
+    pub fn reaches_out(&self) -> bool {
+        !self.allowed.is_empty() || self.public_hosts == Switch::Allowed
+    }
+}

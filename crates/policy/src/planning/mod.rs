@@ -1,0 +1,100 @@
+//! Making the [`Plan`].
+
+mod layers;
+mod mounts;
+
+use crate::environment::Setting;
+use crate::inputs::Shape;
+use crate::policy::Policy;
+use crate::settings::native::{Caches, Temporary};
+use crate::survey::{self, Bounds, PlanError, Survey};
+use crate::{
+    Files, Layer, NetworkPlan, Notice, NoticeWeight, Plan, Request, Switch, SyscallPlan, UnixSockets, presets,
+};
+use std::path::Path;
+
+/// Providers this version has; `native` is the local one by its own name.
+const PROVIDERS: [&str; 2] = ["local", "native"];
+const PRIVATE_TMP: &str = "/tmp";
+const PRIVATE_CACHE: &str = "/tmp/.cache";
+const SRT_TMP: &str = "/dev/shm/tmp";
+/// Absent rules named in a notice; the rest is counted.
+const NAMED_IN_NOTICE: usize = 3;
+
+impl Policy {
+    /// Everything an engine has to build for a request.
+    pub fn plan(&self, request: &Request, files: &dyn Files) -> Result<Plan, PlanError> {
+        if !PROVIDERS.contains(&self.provider.as_str()) {
+            return Err(PlanError::Provider { name: self.provider.clone(), preset: self.preset.clone() });
+        }
+        let workspace = if request.cwd == self.cwd {
+            self.workspace.clone()
+        } else {
+            files
+                .resolve(&request.cwd)
+                .map_err(|source| PlanError::Directory { path: request.cwd.clone(), source })?
+        };
+        let survey = survey::survey(self, files, Bounds::USUAL)?;
+        let layout = mounts::lay(self, &survey, files);
+        let bare = self.preset == presets::UNRESTRICTED;
+        let network = if bare { NetworkPlan::Host } else { NetworkPlan::Loopback };
+        let chosen = self.environment.choose(&request.environment, &self.setting(bare));
+        let mut notices = self.notices.clone();
+        notices.extend(self.absent_notice(&survey));
+        let layers = layers::needs(self, &survey, network);
+        notices.extend(survey.notices);
+        notices.extend(chosen.notices);
+        Ok(Plan {
+            preset: self.preset.clone(),
+            workspace,
+            root: layout.root,
+            mounts: layout.mounts,
+            environment: chosen.variables,
+            network,
+            syscalls: SyscallPlan {
+                unix_sockets: match self.network.all_unix_sockets {
+                    Switch::Allowed => UnixSockets::All,
+                    Switch::Refused => UnixSockets::PairsOnly,
+                },
+                nested_user_namespaces: self.nested_user_namespaces,
+            },
+            limits: self.limits.clone(),
+            layers,
+            notices,
+        })
+    }
+
+    fn setting(&self, bare: bool) -> Setting<'_> {
+        let temporary = match (self.shape, self.temporary) {
+            (Shape::Srt, _) => Some(self.environment.temporary.as_deref().unwrap_or(Path::new(SRT_TMP))),
+            (Shape::Native, Temporary::Private) => Some(Path::new(PRIVATE_TMP)),
+            (Shape::Native, Temporary::Host) => None,
+        };
+        let cache = match (self.shape, self.caches, &self.own.tool_cache) {
+            (Shape::Srt, _, _) => None,
+            _ if bare => None,
+            (_, Caches::Persistent, Some(cache)) => Some(cache.as_path()),
+            _ => Some(Path::new(PRIVATE_CACHE)),
+        };
+        Setting { temporary, cache, bare }
+    }
+
+    fn absent_notice(&self, survey: &Survey) -> Option<Notice> {
+        let absent: Vec<String> = survey
+            .absent
+            .iter()
+            .filter(|id| self.book.layer(**id) > Layer::BuiltIn)
+            .map(|id| self.book.quote(*id).to_string())
+            .collect();
+        let (named, more) = absent.split_at(absent.len().min(NAMED_IN_NOTICE));
+        let and_more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        (!absent.is_empty()).then(|| Notice {
+            text: format!(
+                "{} rules name nothing that exists yet: {}{and_more}",
+                absent.len(),
+                named.join(", ")
+            ),
+            weight: NoticeWeight::Detail,
+        })
+    }
+}

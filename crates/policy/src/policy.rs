@@ -1,0 +1,90 @@
+//! The policy: every rule of every layer, merged, before any command is looked at.
+
+use crate::environment::EnvironmentRules;
+use crate::inputs::{Inputs, OwnPaths, Shape};
+use crate::network::NetworkRules;
+use crate::rules::Book;
+use crate::settings::SettingsErrors;
+use crate::settings::native::{Caches, ReadScope, RequireLayers, Temporary};
+use crate::{Files, Limits, Notice, RuleRef, Switch};
+use std::path::PathBuf;
+
+/// What commands may do, and where each rule came from.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub(crate) preset: String,
+    pub(crate) shape: Shape,
+    /// As the caller spelled it.
+    pub(crate) cwd: PathBuf,
+    /// The same without links.
+    pub(crate) workspace: PathBuf,
+    pub(crate) workspace_grant: WorkspaceGrant,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) own: OwnPaths,
+    pub(crate) book: Book,
+    /// srt's `filesystem.disabled` refuses to have any.
+    pub(crate) file_rules: Switch,
+    pub(crate) read_scope: ReadScope,
+    pub(crate) temporary: Temporary,
+    pub(crate) caches: Caches,
+    pub(crate) environment: EnvironmentRules,
+    pub(crate) network: NetworkRules,
+    pub(crate) limits: Limits,
+    /// Who, other than a preset, set a limit that needs a cgroup.
+    pub(crate) limits_asked: Option<RuleRef>,
+    pub(crate) require_layers: RequireLayers,
+    pub(crate) audit: Switch,
+    pub(crate) nested_user_namespaces: Switch,
+    pub(crate) provider: String,
+    pub(crate) engine: Option<String>,
+    /// The setting that switches walls off, if one does.
+    pub(crate) bare: Option<RuleRef>,
+    /// The setting that lets callers ask for no walls, if one does.
+    pub(crate) bare_wishes: Option<RuleRef>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Whether the working directory is a place where work may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkspaceGrant {
+    Given,
+    /// The root, the home directory, a directory of the system.
+    Refused,
+}
+
+impl Policy {
+    /// Reads and merges all layers. Everything that is wrong is told at once.
+    pub fn load(inputs: Inputs, files: &dyn Files) -> Result<Self, SettingsErrors> {
+        crate::load::load(inputs, files)
+    }
+
+    /// The preset the policy started from; `srt` where srt's settings took the place of presets.
+    pub fn preset(&self) -> &str {
+        &self.preset
+    }
+
+    /// What the person should know about the settings.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// What may be reached.
+    pub fn network(&self) -> &NetworkRules {
+        &self.network
+    }
+
+    /// The kind of sandbox the settings want.
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The engine of the local provider the settings want, if they name one.
+    pub fn engine(&self) -> Option<&str> {
+        self.engine.as_deref()
+    }
+
+    /// Whether runs belong in the audit log.
+    pub fn audit(&self) -> Switch {
+        self.audit
+    }
+}

@@ -1,0 +1,156 @@
+//! File rules with their origins.
+
+use crate::pattern::{Glob, Pattern};
+use crate::{Layer, Origin, RuleRef};
+use std::path::PathBuf;
+
+/// Which list a rule stands in; what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum List {
+    AllowRead,
+    DenyRead,
+    AllowWrite,
+    DenyWrite,
+    AllowExecute,
+    DenyExecute,
+    /// Denies reading whatever else says: managed settings, denied credential files.
+    Seal,
+    /// An exception inside the default deny list.
+    Open,
+    /// A directory of the system, visible when reading is limited.
+    System,
+    /// Stockade's own.
+    Own,
+    /// The private cache of tools inside Stockade's own.
+    ToolCache,
+    /// The sandbox has something of its own there.
+    Private,
+    /// Mandatory protection from writing.
+    Protected,
+}
+
+impl List {
+    fn words(self) -> &'static str {
+        match self {
+            Self::AllowRead | Self::Open => "allowRead",
+            Self::DenyRead | Self::Seal => "denyRead",
+            Self::AllowWrite | Self::ToolCache => "allowWrite",
+            Self::DenyWrite => "denyWrite",
+            Self::AllowExecute => "allowExecute",
+            Self::DenyExecute => "denyExecute",
+            Self::System => "system directory",
+            Self::Own => "own directory",
+            Self::Private => "private",
+            Self::Protected => "protected",
+        }
+    }
+}
+
+/// What a rule names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// One path, as written: links are still in it.
+    Literal(PathBuf),
+    /// What matches below one directory.
+    Anchored { base: PathBuf, glob: Glob },
+    /// What matches below the workspace and every listed root.
+    Anywhere(Glob),
+    /// What matches below every git directory in a writable region.
+    InGitDirectory(Glob),
+    /// A `.git` that is a file, in a writable region.
+    GitFile,
+    /// What matches at protected roots in a writable region.
+    AtRoots(Glob),
+    /// The same, but not inside node_modules.
+    AtRootsOutsideModules(Glob),
+    /// A directory nobody could look into.
+    Unlistable,
+}
+
+impl From<Pattern> for Place {
+    fn from(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::Literal(path) => Self::Literal(path),
+            Pattern::Anchored { base, glob } => Self::Anchored { base, glob },
+            Pattern::Anywhere(glob) => Self::Anywhere(glob),
+        }
+    }
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) list: List,
+    pub(crate) place: Place,
+    /// As written.
+    pub(crate) text: Box<str>,
+    pub(crate) source: SourceId,
+    /// The key and index inside the source.
+    pub(crate) key: Option<(&'static str, usize)>,
+}
+
+/// A rule's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RuleId(u32);
+
+/// A source's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SourceId(u32);
+
+/// Every rule of a policy. Origins are put together only when somebody wants to read one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Book {
+    rules: Vec<Rule>,
+    sources: Vec<(Layer, Box<str>)>,
+}
+
+impl Book {
+    pub(crate) fn source(&mut self, layer: Layer, name: impl Into<Box<str>>) -> SourceId {
+        self.sources.push((layer, name.into()));
+        SourceId(self.sources.len() as u32 - 1)
+    }
+
+    pub(crate) fn add(&mut self, rule: Rule) -> RuleId {
+        self.rules.push(rule);
+        RuleId(self.rules.len() as u32 - 1)
+    }
+
+    pub(crate) fn get(&self, id: RuleId) -> &Rule {
+        &self.rules[id.0 as usize]
+    }
+
+    pub(crate) fn layer(&self, id: RuleId) -> Layer {
+        self.source_layer(self.get(id).source)
+    }
+
+    pub(crate) fn source_layer(&self, source: SourceId) -> Layer {
+        self.sources[source.0 as usize].0
+    }
+
+    pub(crate) fn source_name(&self, source: SourceId) -> &str {
+        &self.sources[source.0 as usize].1
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (RuleId, &Rule)> {
+        self.rules.iter().enumerate().map(|(number, rule)| (RuleId(number as u32), rule))
+    }
+
+    pub(crate) fn any(&self, list: List) -> bool {
+        self.rules.iter().any(|rule| rule.list == list)
+    }
+
+    pub(crate) fn origin(&self, source: SourceId, key: impl Into<String>) -> Origin {
+        let (layer, name) = &self.sources[source.0 as usize];
+        Origin { layer: *layer, source: name.to_string(), key: key.into() }
+    }
+
+    /// The rule as a person would quote it.
+    pub(crate) fn quote(&self, id: RuleId) -> RuleRef {
+        let rule = self.get(id);
+        let key = rule.key.map(|(key, index)| format!("{key}[{index}]")).unwrap_or_default();
+        RuleRef {
+            text: format!("{} {}", rule.list.words(), rule.text),
+            origin: self.origin(rule.source, key),
+        }
+    }
+}

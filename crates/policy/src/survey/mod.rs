@@ -1,0 +1,140 @@
+//! Finding out which files the rules are about.
+//!
+//! Literal rules are looked up; everything else is found in one walk over the roots.
+
+mod error;
+mod locate;
+mod order;
+mod roots;
+mod suppose;
+mod walk;
+
+pub use error::PlanError;
+pub(crate) use order::{holds, order};
+pub(crate) use suppose::Supposing;
+
+use crate::policy::Policy;
+use crate::rules::{List, Place, RuleId};
+use crate::{FileKind, Files, Identity, Layer, Notice, NoticeWeight, Switch};
+use locate::{Located, Locator};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use walk::Walk;
+
+/// One file, and one rule that is about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub(crate) path: PathBuf,
+    pub(crate) identity: Identity,
+    pub(crate) rule: RuleId,
+}
+
+/// How much a search may find, and how long it may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) matches: usize,
+    pub(crate) time: Duration,
+}
+
+impl Bounds {
+    pub(crate) const USUAL: Self = Self { matches: 20_000, time: Duration::from_secs(4) };
+}
+
+/// Every file the rules are about.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// Parents first; several points may share a path.
+    pub(crate) points: Vec<Point>,
+    /// Links that were listed, and where they lead.
+    pub(crate) links: Vec<(PathBuf, PathBuf, RuleId)>,
+    /// Rules that name something which is not there.
+    pub(crate) absent: Vec<RuleId>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Makes a survey for a policy.
+pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Result<Survey, PlanError> {
+    let mut survey = Survey::default();
+    let mut locator = Locator::new(files);
+    let mut walk = Walk::new(policy, files, bounds);
+    for (id, rule) in policy.book.iter() {
+        if policy.file_rules == Switch::Refused && policy.book.layer(id) != Layer::BuiltIn {
+            continue;
+        }
+        match &rule.place {
+            Place::Literal(path) => match locator.locate(path) {
+                Some(found) => add_literal(&mut survey, &mut walk, id, rule.list, found),
+                None => survey.absent.push(id),
+            },
+            Place::Anchored { base, glob } => match locator.locate(base) {
+                Some(found) => walk.anchor(found.path, id, glob),
+                None => survey.absent.push(id),
+            },
+            _ => walk.float(id, &rule.place),
+        }
+    }
+    if policy.file_rules == Switch::Allowed {
+        walk.run(&mut survey)?;
+    }
+    survey.points.sort_by(|left, right| order(&left.path, &right.path));
+    warn_about_entries(policy, &mut survey);
+    Ok(survey)
+}
+
+fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list: List, found: Located) {
+    let Located { path, identity, link } = found;
+    match list {
+        List::AllowWrite => walk.writable_root(&path, identity.kind),
+        List::AllowRead => walk.readable_root(&path, identity.kind),
+        List::Own => walk.skip(&path),
+        _ => {}
+    }
+    if let Some(link) = link {
+        match list {
+            List::AllowRead | List::AllowWrite | List::System => {
+                survey.links.push((link, path.clone(), rule))
+            }
+            List::DenyWrite | List::Protected => survey.warn_about_link(&link, &path),
+            _ => {}
+        }
+    }
+    survey.points.push(Point { path, identity, rule });
+}
+
+/// An allowRead that names a directory of the default deny list opens nothing; better said than wondered about.
+fn warn_about_entries(policy: &Policy, survey: &mut Survey) {
+    let book = &policy.book;
+    for group in survey.points.chunk_by(|left, right| left.path == right.path) {
+        let has = |list, built_in| {
+            let fits = |point: &&Point| {
+                book.get(point.rule).list == list && (book.layer(point.rule) == Layer::BuiltIn) == built_in
+            };
+            group.iter().find(fits)
+        };
+        if group.len() > 1
+            && group[0].identity.kind == FileKind::Directory
+            && let (Some(_), Some(allow)) = (has(List::DenyRead, true), has(List::AllowRead, false))
+            && book.layer(allow.rule) > Layer::Preset
+        {
+            let text = format!(
+                "{} has no effect: an entry of the default deny-read list cannot be removed; name a path below it",
+                book.quote(allow.rule)
+            );
+            survey.notices.push(Notice { text, weight: NoticeWeight::Warning });
+        }
+    }
+}
+
+impl Survey {
+    /// A mount protects a file; it cannot be laid over a link.
+    fn warn_about_link(&mut self, link: &Path, target: &Path) {
+        self.notices.push(Notice {
+            text: format!(
+                "{} is a link: {} is protected, the link itself could be replaced where its directory is writable",
+                link.display(),
+                target.display()
+            ),
+            weight: NoticeWeight::Detail,
+        });
+    }
+}

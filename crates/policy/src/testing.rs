@@ -1,0 +1,184 @@
+//! Files that exist only in a test.
+
+use crate::{
+    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence,
+    Request, SettingsErrors, SettingsFile, Shape,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+#[derive(Clone, Debug)]
+enum Node {
+    File(Vec<u8>),
+    Directory,
+    Link(PathBuf),
+    /// Exists and gives this error when it is read or listed.
+    Broken(io::ErrorKind),
+}
+
+/// A made-up file system.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Self(BTreeMap::from([("/".into(), Node::Directory)]))
+    }
+
+    fn put(mut self, path: &str, node: Node) -> Self {
+        for above in Path::new(path).ancestors().skip(1) {
+            self.0.entry(above.to_owned()).or_insert(Node::Directory);
+        }
+        self.0.insert(path.into(), node);
+        self
+    }
+
+    pub(crate) fn file(self, path: &str) -> Self {
+        self.put(path, Node::File(Vec::new()))
+    }
+
+    pub(crate) fn text(self, path: &str, text: &str) -> Self {
+        self.put(path, Node::File(text.as_bytes().to_vec()))
+    }
+
+    pub(crate) fn files(self, paths: &[&str]) -> Self {
+        paths.iter().fold(self, |tree, path| tree.file(path))
+    }
+
+    pub(crate) fn directory(self, path: &str) -> Self {
+        self.put(path, Node::Directory)
+    }
+
+    pub(crate) fn link(self, path: &str, target: &str) -> Self {
+        self.put(path, Node::Link(target.into()))
+    }
+
+    pub(crate) fn broken(self, path: &str, error: io::ErrorKind) -> Self {
+        self.put(path, Node::Broken(error))
+    }
+
+    /// Every path of the tree that is not a link.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.0
+            .iter()
+            .filter(|(_, node)| !matches!(node, Node::Link(_)))
+            .map(|(path, _)| path.clone())
+            .collect()
+    }
+
+    fn walk(&self, path: &Path, links: usize) -> io::Result<PathBuf> {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        if links > 20 {
+            return Err(io::Error::other("too many links"));
+        }
+        let mut at = PathBuf::from("/");
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => {
+                    at.push(name);
+                    match self.0.get(&at).ok_or_else(missing)? {
+                        Node::Link(target) => {
+                            let target = at.parent().ok_or_else(missing)?.join(target);
+                            at = self.walk(&target, links + 1)?;
+                        }
+                        _ => continue,
+                    }
+                }
+                Component::ParentDir => {
+                    at.pop();
+                }
+                _ => {}
+            }
+        }
+        Ok(at)
+    }
+}
+
+impl Files for Tree {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match &self.0[&self.walk(path, 0)?] {
+            Node::File(bytes) => Ok(bytes.clone()),
+            Node::Broken(error) => Err((*error).into()),
+            _ => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Identity> {
+        let place = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => self.walk(parent, 0)?.join(name),
+            _ => self.walk(path, 0)?,
+        };
+        let number = self.0.keys().position(|known| *known == place).ok_or(io::ErrorKind::NotFound)?;
+        let kind = match self.0[&place] {
+            Node::Directory => FileKind::Directory,
+            Node::Broken(io::ErrorKind::PermissionDenied) => FileKind::Directory,
+            Node::Link(_) => FileKind::Symlink,
+            Node::File(_) | Node::Broken(_) => FileKind::File,
+        };
+        Ok(Identity { dev: 1, ino: number as u64, kind })
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.walk(path, 0)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
+        let place = self.walk(path, 0)?;
+        if let Some(Node::Broken(error)) = self.0.get(&place) {
+            return Err((*error).into());
+        }
+        self.0
+            .keys()
+            .filter(|known| known.parent() == Some(&place))
+            .map(|known| Ok((known.file_name().unwrap_or_default().to_owned(), self.look(known)?.kind)))
+            .collect()
+    }
+}
+
+/// A home and a workspace, and whatever a test adds.
+pub(crate) fn usual_tree() -> Tree {
+    ["/tmp", "/dev", "/proc", "/usr/bin", "/etc", "/home/me", "/ws"]
+        .iter()
+        .fold(Tree::new(), |tree, path| tree.directory(path))
+}
+
+/// Inputs for [`usual_tree`].
+pub(crate) fn inputs() -> Inputs {
+    Inputs {
+        cwd: "/ws".into(),
+        home: Some("/home/me".into()),
+        environment: Vec::new(),
+        own: OwnPaths {
+            config: "/home/me/.config/stockade".into(),
+            state: "/home/me/.local/state/stockade".into(),
+            cache: "/home/me/.cache/stockade".into(),
+            tool_cache: None,
+        },
+        preset: None,
+        settings: Vec::new(),
+        flags: Flags::default(),
+    }
+}
+
+/// A settings file at `/settings.json`.
+pub(crate) fn settings_file(layer: Layer, shape: Shape) -> SettingsFile {
+    SettingsFile { path: "/settings.json".into(), layer, shape, presence: Presence::Named }
+}
+
+/// A policy from one settings file with this text.
+pub(crate) fn load(tree: &Tree, layer: Layer, shape: Shape, text: &str) -> Result<Policy, SettingsErrors> {
+    let tree = tree.clone().text("/settings.json", text);
+    Policy::load(Inputs { settings: vec![settings_file(layer, shape)], ..inputs() }, &tree)
+}
+
+/// A request in the usual workspace.
+pub(crate) fn request() -> Request {
+    Request {
+        command: CommandLine::Argv(vec!["true".into()]),
+        cwd: "/ws".into(),
+        environment: Vec::new(),
+        bare: BareWish::Sandboxed,
+    }
+}
