@@ -11,9 +11,13 @@ use stockade_bench::{Family, family};
 /// Its name in a table.
 pub(crate) const NAME: &str = "library";
 
+/// The name of [`Library::whole_road`] in a table.
+pub(crate) const WHOLE_ROAD: &str = "library, plan and output included";
+
 /// A plan and an executor to carry it out.
 pub(crate) struct Library {
     executor: tokio::runtime::Runtime,
+    runtime: Runtime,
     plan: Arc<Plan>,
     workspace: PathBuf,
 }
@@ -26,10 +30,17 @@ impl Library {
         let environment: [(OsString, OsString); 2] =
             [("PATH".into(), path), ("HOME".into(), grounds.home().into())];
         let runtime = Runtime::builder().cwd(&workspace).environment(environment).build()?;
-        let request = runtime.request(CommandLine::Argv(vec!["/bin/true".into()]));
+        let request = runtime.request(nothing());
         let plan = runtime.prepare(request)?.plan;
         let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        Ok(Self { executor: executor.context("could not start an executor")?, plan, workspace })
+        Ok(Self { executor: executor.context("could not start an executor")?, runtime, plan, workspace })
+    }
+
+    /// What most callers do: one call from the request to the outcome, with a plan of its own.
+    pub(crate) fn whole_road(&self) -> Result<()> {
+        let captured = self.executor.block_on(self.runtime.run(nothing()))?;
+        ensure!(captured.outcome.exit_code == 0, "`true` ended with {}", captured.outcome.exit_code);
+        Ok(())
     }
 
     /// One sandbox from nothing to nothing.
@@ -78,6 +89,10 @@ async fn one(plan: Arc<Plan>, workspace: PathBuf) -> Result<()> {
     sandbox.destroy().await;
     ensure!(outcome.exit_code == 0, "`true` ended with {}", outcome.exit_code);
     Ok(())
+}
+
+fn nothing() -> CommandLine {
+    CommandLine::Argv(vec!["/bin/true".into()])
 }
 
 fn own_family() -> Result<Family> {

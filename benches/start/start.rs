@@ -24,7 +24,10 @@ pub(crate) fn measure(
                 Contender::new(tool.name(), || succeed(&mut tool.command(grounds, &["/bin/true"])));
             if matches!(tool, Tool::Srt(_)) { contender.seldom(SELDOM) } else { contender }
         })
-        .chain([Contender::new(library::NAME, || library.once())])
+        .chain([
+            Contender::new(library::NAME, || library.once()),
+            Contender::new(library::WHOLE_ROAD, || library.whole_road()),
+        ])
         .collect();
     let laps = race(rounds, Duration::ZERO, contenders);
 

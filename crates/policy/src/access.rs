@@ -76,9 +76,6 @@ impl Standing {
     ) -> Self {
         let mut now = self;
         let of = |list: List| rules.clone().filter(move |id| book.get(*id).list == list);
-        if let Some(rule) = of(List::Private).next() {
-            now.view = View::Private(rule);
-        }
         // The order below is what a tie means: denials first, then what opens them again.
         let writable = of(List::AllowWrite).next();
         now.writable = now.writable.or(writable);
@@ -108,6 +105,10 @@ impl Standing {
             if may && (!entry_itself || by_name) {
                 now.secret = None;
             }
+        }
+        // Listing the very place brings nothing of the host's into it; listing something below does.
+        if let Some(rule) = of(List::Private).next() {
+            now.view = View::Private(rule);
         }
         now.sealed = now.sealed.or(of(List::Seal).chain(of(List::Own)).next());
         now.kept = now.kept.or(of(List::DenyWrite).chain(of(List::Protected)).next());

@@ -50,17 +50,23 @@ impl Policy {
         let resolved = supposing.path();
         let survey = survey::survey(self, &supposing, Bounds::USUAL)?;
         let mut standing = Standing::start(self.read_scope, &self.book);
-        let mut last = None;
+        let (mut kind, mut too_early) = (FileKind::File, None);
         for group in survey.points.chunk_by(|left, right| left.path == right.path) {
-            if holds(&group[0].path, &resolved) {
-                standing =
-                    standing.enter(group.iter().map(|point| point.rule), group[0].identity.kind, &self.book);
-                last = Some(group[0].identity.kind);
+            let (at, identity) = (group[0].path.as_path(), group[0].identity);
+            if !holds(at, &resolved) {
+                continue;
+            }
+            // What is not there cannot be mounted, so a rule that allows it gives nothing yet.
+            let heard = |rule: &RuleId| supposing.is_real(at) || !allows(self.book.get(*rule).list);
+            let rules = group.iter().map(|point| point.rule);
+            too_early = too_early.or(rules.clone().find(|rule| !heard(rule)));
+            standing = standing.enter(rules.filter(heard), identity.kind, &self.book);
+            if at == resolved {
+                kind = identity.kind;
             }
         }
         let exists = supposing.exists();
-        let teller =
-            Teller { policy: self, path: &resolved, standing, exists, kind: last.unwrap_or(FileKind::File) };
+        let teller = Teller { policy: self, path: &resolved, standing, exists, kind, too_early };
         Ok(Explanation {
             asked: path.to_owned(),
             read: teller.read(),
@@ -78,6 +84,12 @@ struct Teller<'a> {
     standing: Standing,
     exists: bool,
     kind: FileKind,
+    /// A rule that would allow it if it existed.
+    too_early: Option<RuleId>,
+}
+
+fn allows(list: List) -> bool {
+    matches!(list, List::AllowRead | List::AllowWrite | List::AllowExecute | List::ToolCache)
 }
 
 impl Teller<'_> {
@@ -178,6 +190,11 @@ impl Teller<'_> {
         }
         match standing.writable {
             Some(rule) => self.yes(Some(rule), "a rule allows it and none denies it"),
+            None if self.too_early.is_some() => self.no(
+                self.too_early,
+                "the rule that allows it names something that is not there",
+                format!("make {} before the start, or allow the directory it lies in", self.path.display()),
+            ),
             None => self.no(None, "no allowWrite rule covers it", self.flag("--allow-write")),
         }
     }

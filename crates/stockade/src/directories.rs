@@ -57,6 +57,11 @@ impl Directories {
     /// A directory for the tools that run in this workspace, and for nobody else. `None` where none can
     /// be made: tools then start from cold caches.
     fn tool_cache(&self, workspace: &Path) -> Option<PathBuf> {
+        // A home that is not there is not ours to make; what goes below it is.
+        let home = self.cache.parent()?.parent()?;
+        if !home.is_dir() {
+            return None;
+        }
         let workspace = fs::canonicalize(workspace).ok()?;
         let name = format!("{:016x}", fnv1a(workspace.as_os_str().as_bytes()));
         let directory = self.cache.join("workspaces").join(name);
@@ -145,6 +150,16 @@ mod tests {
         assert!(first.starts_with(place.path().join("stockade/workspaces")));
         assert_eq!(fs::metadata(&first).unwrap().permissions().mode() & 0o7777, 0o700);
         assert_eq!(directories.own_paths(&place.path().join("absent")).tool_cache, None);
+    }
+
+    #[test]
+    fn a_home_that_is_not_there_stays_away() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("home");
+        assert_eq!(Directories::new(&[], Some(&home)).own_paths(place.path()).tool_cache, None);
+        assert!(!home.exists());
+        fs::create_dir(&home).unwrap();
+        assert!(Directories::new(&[], Some(&home)).own_paths(place.path()).tool_cache.is_some());
     }
 
     #[test]

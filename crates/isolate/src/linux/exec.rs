@@ -64,7 +64,7 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
     let (file, image_length) = image.finish().map_err(step("lay out the command"))?;
     let mut prepared =
         Prepared { order: Order::Go, descriptors: vec![file], stdin: None, stdout: None, stderr: None };
-    let mut terminal = 0;
+    let (mut terminal, mut null) = (0, 0);
     let mut window = (0, 0);
     for number in 0..3 {
         let theirs = match std::mem::replace(&mut command.stdio[number], Stdio::Null) {
@@ -73,7 +73,10 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
                 window = (size.rows, size.columns);
                 continue;
             }
-            Stdio::Null => null()?,
+            Stdio::Null => {
+                null |= 1 << number;
+                continue;
+            }
             Stdio::Descriptor(descriptor) => {
                 may_cross(&descriptor, number as i32)?;
                 descriptor
@@ -84,7 +87,7 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
     }
     prepared.descriptors.extend(command.descriptors.drain(..).map(|(descriptor, _)| descriptor));
     let last = command.afterwards == Afterwards::End;
-    prepared.order = Order::Exec { id, image_length, terminal, rows: window.0, columns: window.1, last };
+    prepared.order = Order::Exec { id, image_length, terminal, null, rows: window.0, columns: window.1, last };
     Ok(prepared)
 }
 
@@ -105,11 +108,6 @@ impl Prepared {
         }
         Ok(write)
     }
-}
-
-fn null() -> Result<OwnedFd, ExecError> {
-    let file = std::fs::File::options().read(true).write(true).open("/dev/null");
-    file.map(OwnedFd::from).map_err(|source| ExecError::Step { act: "open /dev/null", source })
 }
 
 /// A directory (or a descriptor that only names a place) would be a door into the host's tree.

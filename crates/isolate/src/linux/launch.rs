@@ -163,7 +163,14 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
         }
         Step::Proc | Step::Cover => ("mount a fresh /proc", probe::PROC_HINT),
         Step::Privileges => ("give up privileges", "run `stockade doctor`"),
-        Step::Seccomp => ("apply the system-call filter", "run `stockade doctor`"),
+        Step::Seccomp => {
+            return CreateError::MissingLayer {
+                layer: WallLayer::Seccomp,
+                because: String::new(),
+                reason: format!("the kernel refused the system-call filter ({source})"),
+                hint: "the kernel needs CONFIG_SECCOMP_FILTER; a filter above this process may refuse another".into(),
+            };
+        }
         Step::Serve => ("start serving", "the system may be short of descriptors or memory"),
     };
     CreateError::Step { act, path, source, hint }

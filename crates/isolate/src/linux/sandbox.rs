@@ -85,8 +85,9 @@ impl NativeSandbox {
                 sandbox.destroy().await;
                 let progress = *sandbox.shared.progress.borrow();
                 // What kept the command from starting may be a wall that did not come to stand.
-                let unbuilt = progress.failed.is_some() || matches!(error, ExecError::Gone);
-                Err(if unbuilt && !progress.ready { sandbox.shared.why_not_built().into() } else { error.into() })
+                let died = matches!(error, ExecError::Gone) && !progress.ready;
+                let unbuilt = progress.failed.is_some() || died;
+                Err(if unbuilt { sandbox.shared.why_not_built().into() } else { error.into() })
             }
         }
     }

@@ -12,13 +12,15 @@ pub(crate) const MAX_DESCRIPTORS: usize = 64;
 pub(crate) enum Order {
     /// The id maps are written: go on.
     Go,
-    /// Start a command. Descriptors: the image, then those of 0, 1, 2 that are not the private terminal,
-    /// then the named ones, whose numbers inside stand in the image.
+    /// Start a command. Descriptors: the image, then those of 0, 1, 2 that are neither the private terminal
+    /// nor /dev/null, then the named ones, whose numbers inside stand in the image.
     Exec {
         id: u32,
         image_length: u64,
         /// Which of 0, 1, 2 are the private terminal, as bits.
         terminal: u32,
+        /// Which are the sandbox's own /dev/null.
+        null: u32,
         rows: u16,
         columns: u16,
         /// The first process ends, and with it everything inside, when this command does.
@@ -74,9 +76,9 @@ impl Order {
     pub(crate) fn encode(self) -> [u8; PACKET] {
         pack(match self {
             Self::Go => [0, 0, 0, 0, 0, 0],
-            Self::Exec { id, image_length, terminal, rows, columns, last } => {
+            Self::Exec { id, image_length, terminal, null, rows, columns, last } => {
                 let size = u64::from(rows) | u64::from(columns) << 16;
-                [1, id.into(), image_length, terminal.into(), size, last.into()]
+                [1, id.into(), image_length, u64::from(terminal) | u64::from(null) << 8, size, last.into()]
             }
             Self::Signal { id, signal } => [2, id.into(), signal as u64, 0, 0, 0],
             Self::KillAll => [3, 0, 0, 0, 0, 0],
@@ -90,7 +92,8 @@ impl Order {
             1 => Self::Exec {
                 id: a as u32,
                 image_length: b,
-                terminal: c as u32,
+                terminal: (c & 0xff) as u32,
+                null: (c >> 8) as u32,
                 rows: d as u16,
                 columns: (d >> 16) as u16,
                 last: e != 0,
@@ -154,7 +157,7 @@ mod tests {
     fn packets_survive_the_wire() {
         for order in [
             Order::Go,
-            Order::Exec { id: 7, image_length: 1 << 40, terminal: 5, rows: 50, columns: 200, last: true },
+            Order::Exec { id: 7, image_length: 1 << 40, terminal: 5, null: 2, rows: 50, columns: 200, last: true },
             Order::Signal { id: 9, signal: 15 },
             Order::KillAll,
         ] {

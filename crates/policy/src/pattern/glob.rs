@@ -58,6 +58,10 @@ impl Glob {
 
     /// A glob as it is written, from the directory it is looked for in.
     pub fn relative(text: &str) -> Self {
+        if !text.contains(['*', '?', '[', '\\']) {
+            let names = text.split('/').filter(|name| !name.is_empty());
+            return Self { segments: names.map(|name| Segment::Name(name.as_bytes().into())).collect() };
+        }
         let mut atoms = Vec::with_capacity(text.len());
         atoms::read(text, Escapes::Backslash, &mut atoms);
         let parts = atoms.split(|atom| *atom == Atom::Plain('/')).filter(|part| !part.is_empty());

@@ -40,6 +40,8 @@ pub(crate) enum Reading {
 
 /// The variable that stands for the working directory.
 const WORKSPACE: &str = "$WORKSPACE";
+/// Letters that may mean something.
+const MEANINGFUL: [char; 6] = ['*', '?', '[', '{', '\\', '$'];
 
 /// Reads one entry.
 pub(crate) fn parse(
@@ -58,19 +60,19 @@ pub(crate) fn parse(
     if let PathEntry::Literal(_) = entry {
         return Ok(vec![Pattern::Literal(join(base, rest))]);
     }
+    let relative = base == around.cwd && rest.len() == text.len();
+    // Most entries are plain paths; they need no second look.
+    if !rest.contains(MEANINGFUL) {
+        return Ok(vec![plain_path(base, rest, relative, reading)]);
+    }
     let mut atoms = Vec::with_capacity(rest.len());
     match reading {
         Reading::Allow | Reading::Deny => expand(rest, around, &mut atoms)?,
         Reading::SrtAllow | Reading::SrtDeny => atoms::read(rest, Escapes::None, &mut atoms),
     }
-    let relative = base == around.cwd && rest.len() == text.len();
     if !atoms::is_glob(&atoms) {
         let path: String = atoms.iter().filter_map(|atom| atom.plain()).collect();
-        let bare = relative && !path.contains('/') && path != "." && path != "..";
-        return Ok(vec![match reading {
-            Reading::Deny if bare => Pattern::Anywhere(Glob::anywhere(&path)),
-            _ => Pattern::Literal(join(base, &path)),
-        }]);
+        return Ok(vec![plain_path(base, &path, relative, reading)]);
     }
     if reading == Reading::SrtDeny && atoms.last() == Some(&Atom::Plain('/')) {
         return Err(PatternError::EndsInSeparator);
@@ -79,6 +81,14 @@ pub(crate) fn parse(
         .iter()
         .map(|atoms| pattern(atoms, base, relative_reading(relative, reading)))
         .collect()
+}
+
+fn plain_path(base: &Path, path: &str, relative: bool, reading: Reading) -> Pattern {
+    let bare = relative && !path.contains('/') && path != "." && path != "..";
+    match reading {
+        Reading::Deny if bare => Pattern::Anywhere(Glob::anywhere(path)),
+        _ => Pattern::Literal(join(base, path)),
+    }
 }
 
 /// Whether a glob without a fixed beginning holds at any depth of every root.
@@ -177,7 +187,14 @@ fn base<'t, 's>(text: &'t str, around: &Surroundings<'s>) -> Result<(&'s Path, &
 }
 
 fn join(base: &Path, rest: &str) -> PathBuf {
-    if rest.is_empty() { base.to_owned() } else { base.join(rest).components().collect() }
+    match rest {
+        "" => base.to_owned(),
+        // Only these leave something to tidy up.
+        _ if rest.starts_with('.') || rest.ends_with('/') || rest.contains("//") || rest.contains("/.") => {
+            base.join(rest).components().collect()
+        }
+        _ => base.join(rest),
+    }
 }
 
 /// Puts the values of variables in; letters inside a value never mean anything.

@@ -49,17 +49,28 @@ pub(crate) fn parse<T: DeserializeOwned>(
         return Err(vec![SettingsError::Empty { path: path.to_owned() }]);
     }
     let plain = jsonc::plain(text);
-    if let Ok(Object(settings)) = serde_json::from_str(&plain) {
-        return Ok(Read { settings, ignored: Vec::new() });
-    }
+    let first = match serde_json::from_str(&plain) {
+        Ok(Object(settings)) => return Ok(Read { settings, ignored: Vec::new() }),
+        Err(error) => error,
+    };
     match serde_json::from_str::<Value>(&plain) {
-        Ok(value) => Mistakes::new(path, unknown).collect(value),
-        Err(error) => {
-            let text = error.to_string();
-            let reason = text.split(" at line ").next().unwrap_or(&text);
-            Err(not_json(error.line(), error.column(), reason))
-        }
+        Ok(value) => match Mistakes::new(path, unknown).collect(value) {
+            // A key that stands there twice is lost on the way through a value.
+            Ok(read) if read.ignored.is_empty() => Err(vec![SettingsError::Invalid {
+                source_name: path.display().to_string(),
+                key: format!("line {}, column {}", first.line(), first.column()),
+                reason: without_place(&first.to_string()).to_owned(),
+                hint: "keep one of the two".to_owned(),
+            }]),
+            result => result,
+        },
+        Err(error) => Err(not_json(error.line(), error.column(), without_place(&error.to_string()))),
     }
+}
+
+/// A parser's message without the line and column, which are told apart.
+fn without_place(message: &str) -> &str {
+    message.split(" at line ").next().unwrap_or(message)
 }
 
 /// Finds one mistake, takes it out, and looks for the next.

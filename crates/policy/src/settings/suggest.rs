@@ -7,7 +7,8 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         .into_iter()
         .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= (candidate.len().max(name.len()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
+        // Of two equally near ones, the one that was not typed to its end.
+        .min_by_key(|(distance, candidate)| (*distance, !candidate.starts_with(name)))
         .map(|(_, candidate)| candidate)
 }
 

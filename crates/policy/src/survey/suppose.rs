@@ -2,6 +2,7 @@
 //!
 //! "What if this file were made?" is then the same question as "what about this file?".
 
+use super::holds;
 use crate::{FileKind, Files, Identity};
 use std::ffi::OsString;
 use std::io;
@@ -54,6 +55,11 @@ impl<'a> Supposing<'a> {
     /// Whether it is more than a supposition.
     pub(crate) fn exists(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// Whether a path on the way, without links, is more than a supposition.
+    pub(crate) fn is_real(&self, path: &Path) -> bool {
+        self.exists() || holds(path, &self.base)
     }
 
     /// How many supposed names a path ends in, if it leads along the supposition.

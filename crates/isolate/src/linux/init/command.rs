@@ -15,7 +15,8 @@ use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
 pub(super) struct Start<'a> {
     pub(super) script: &'a Script,
     pub(super) exec: &'a Exec,
-    /// 0, 1, 2, then the named ones.
+    /// 0, 1, 2, then the named ones. Nothing stands for the sandbox's own /dev/null: the host's would be
+    /// a file of the host's in the command's hands.
     pub(super) descriptors: &'a [Option<OwnedFd>],
     /// The inner end of the private terminal.
     pub(super) terminal: Option<BorrowedFd<'a>>,
@@ -65,7 +66,13 @@ fn place_descriptors(start: &Start<'_>, walls: Option<Ruleset>) -> Result<Option
     let walls = walls.map(|walls| walls.lift(highest + 1)).transpose()?;
     let mut lifted = [const { None }; crate::linux::wire::MAX_DESCRIPTORS + 3];
     for (slot, from) in lifted.iter_mut().zip(start.descriptors) {
-        *slot = from.as_ref().map(|from| fcntl_dupfd_cloexec(from, highest + 1)).transpose()?;
+        *slot = Some(match from {
+            Some(from) => fcntl_dupfd_cloexec(from, highest + 1)?,
+            None => {
+                let null = openat(CWD, c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+                fcntl_dupfd_cloexec(null, highest + 1)?
+            }
+        });
     }
     sys::close_on_exec_from(0)?;
     for (index, from) in lifted.iter().enumerate() {

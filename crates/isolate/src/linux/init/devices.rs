@@ -32,6 +32,15 @@ const LINKS: [(&CStr, &CStr); 5] = [
 const READ_ONLY: Attributes =
     Attributes { set: MountAttrFlags::MOUNT_ATTR_RDONLY.bits() as u64, private: false, recursive: false };
 
+const DEVICE: Attributes = Attributes {
+    set: MountAttrFlags::MOUNT_ATTR_RDONLY
+        .union(MountAttrFlags::MOUNT_ATTR_NOSUID)
+        .union(MountAttrFlags::MOUNT_ATTR_NOEXEC)
+        .bits() as u64,
+    private: false,
+    recursive: false,
+};
+
 /// Lays a private /dev over `place`. Its devices are mount points and cannot be replaced; what else is
 /// made in it is nobody's business and ends with the sandbox.
 pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
@@ -46,8 +55,12 @@ pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
     for (name, source) in DEVICES {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         openat(&dev, name, flags, Mode::from_raw_mode(0o666))?;
-        // A container may lack one; programs then see an ordinary read-only file.
-        present(mount_bind(source, name))?;
+        // A container may lack one; programs then see an ordinary file.
+        if present(mount_bind(source, name))? {
+            // Writing to a device is not writing to its file system; changing its mode or times is, and a
+            // root caller owns the host's devices.
+            set_attributes(&dev, name, DEVICE)?;
+        }
     }
     attach(&new_terminals()?, openat(&dev, c"pts", PLACE, Mode::empty())?)?;
     rustix::process::fchdir(&staging.top)
@@ -72,6 +85,25 @@ pub(super) fn new_proc() -> Result<OwnedFd, Errno> {
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
 }
 
+/// Files that root may read or write without any capability, and that tell about or act on the machine.
+const ROOT_FILES: [&CStr; 12] = [
+    c"/proc/sysrq-trigger",
+    c"/proc/kcore",
+    c"/proc/keys",
+    c"/proc/timer_list",
+    c"/proc/kpagecount",
+    c"/proc/kpageflags",
+    c"/proc/kpagecgroup",
+    c"/proc/slabinfo",
+    c"/proc/vmallocinfo",
+    c"/proc/pagetypeinfo",
+    c"/proc/sched_debug",
+    c"/proc/mtrr",
+];
+
+/// The first process is a copy of the launcher: its command line is the launcher's.
+const FIRST_PROCESS: &CStr = c"/proc/1";
+
 /// What covers parts of /proc: clones of the staging's unreadable file and directory, made while the
 /// staging still stands.
 pub(super) struct Covers {
@@ -95,8 +127,8 @@ impl Covers {
                 set_attributes(CWD, name, READ_ONLY)?;
             }
         }
-        lay_all(&self.file, &[c"/proc/sysrq-trigger", c"/proc/kcore", c"/proc/keys", c"/proc/timer_list"])?;
-        lay_all(&self.directory, &[c"/proc/acpi", c"/proc/scsi"])
+        lay_all(&self.file, &ROOT_FILES)?;
+        lay_all(&self.directory, &[FIRST_PROCESS, c"/proc/acpi", c"/proc/scsi"])
     }
 }
 

@@ -119,7 +119,7 @@ impl Server<'_> {
         order: Order,
         received: &mut [Option<OwnedFd>; MAX_DESCRIPTORS],
     ) -> Result<(), (Stage, Errno)> {
-        let Order::Exec { id, image_length, terminal, rows, columns, last } = order else { return Ok(()) };
+        let Order::Exec { id, image_length, terminal, null, rows, columns, last } = order else { return Ok(()) };
         let window = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let at = |stage: Stage| move |errno: Errno| (stage, errno);
         let slot = self.jobs.iter_mut().find(|slot| slot.is_none());
@@ -129,13 +129,16 @@ impl Server<'_> {
         let exec = Exec::map(&image, image_length).map_err(at(Stage::Image))?;
         let ends =
             if terminal == 0 { None } else { Some(open_terminal(window).map_err(at(Stage::Terminal))?) };
+        let count = 3 + exec.descriptors().len();
         let mut descriptors = [const { None }; MAX_DESCRIPTORS + 3];
+        let descriptors = descriptors.get_mut(..count).ok_or((Stage::Descriptors, Errno::INVAL))?;
         for (number, to) in descriptors.iter_mut().enumerate() {
             *to = match &ends {
                 Some((_, inner)) if number < 3 && terminal & (1 << number) != 0 => {
                     Some(rustix::io::fcntl_dupfd_cloexec(inner, 3).map_err(at(Stage::Terminal))?)
                 }
-                _ => received.next().and_then(Option::take),
+                _ if number < 3 && null & (1 << number) != 0 => None,
+                _ => Some(received.next().and_then(Option::take).ok_or((Stage::Descriptors, Errno::BADF))?),
             };
         }
         let count = 3 + exec.descriptors().len();
