@@ -1,20 +1,9 @@
 //! Descriptors the caller names by number.
-#![expect(unsafe_code, reason = "the standard library has no safe way from a number to a descriptor")]
 
+use crate::sys::{duplicate, is_open};
 use rustix::fs::{FileType, OFlags};
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-
-/// Our own copy of an open descriptor; fails where there is none.
-pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: F_DUPFD_CLOEXEC reads no memory, and a number that is not open is answered with EBADF.
-    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
-    if copy < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
-}
+use std::os::fd::{OwnedFd, RawFd};
 
 /// Our own copies of all of these, or the first that is not open.
 ///
@@ -22,10 +11,7 @@ pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
 /// that must not be handed on. For the same reason all are looked at before the first copy is made.
 pub(crate) fn claim(numbers: &[RawFd]) -> Result<Vec<OwnedFd>, (RawFd, io::Error)> {
     for number in numbers {
-        // SAFETY: F_GETFD reads no memory, and a number that is not open is answered with EBADF.
-        if unsafe { libc::fcntl(*number, libc::F_GETFD) } < 0 {
-            return Err((*number, io::Error::last_os_error()));
-        }
+        is_open(*number).map_err(|error| (*number, error))?;
     }
     numbers.iter().map(|number| duplicate(*number).map_err(|error| (*number, error))).collect()
 }
@@ -58,13 +44,6 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::os::fd::AsRawFd;
-
-    #[test]
-    fn copies_what_is_open() {
-        let file = File::open("/dev/null").unwrap();
-        assert!(duplicate(file.as_raw_fd()).is_ok());
-        assert_eq!(duplicate(99_999).unwrap_err().raw_os_error(), Some(libc::EBADF));
-    }
 
     #[test]
     fn a_number_nobody_opened_is_not_claimed_by_chance() {

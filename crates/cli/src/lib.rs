@@ -10,6 +10,7 @@ mod print;
 mod run;
 mod srt;
 mod status;
+mod sys;
 mod voice;
 mod witness;
 

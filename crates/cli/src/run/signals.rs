@@ -1,6 +1,6 @@
 //! Signals that mean: end the command.
-#![expect(unsafe_code, reason = "nothing in the standard library says whether a signal is ignored")]
 
+use crate::sys::is_ignored;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -44,23 +44,4 @@ async fn arrival(signal: &mut Option<Signal>) {
         return;
     }
     std::future::pending().await
-}
-
-fn is_ignored(number: i32) -> bool {
-    // SAFETY: all zero bytes are a valid `sigaction`.
-    let mut present: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: without a new action the call only fills `present`, which outlives it.
-    let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut present) };
-    asked == 0 && present.sa_sigaction == libc::SIG_IGN
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_runtime_ignores_broken_pipes_and_nothing_else() {
-        assert!(is_ignored(libc::SIGPIPE));
-        assert!(!is_ignored(libc::SIGTERM));
-    }
 }

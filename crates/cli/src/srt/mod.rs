@@ -3,9 +3,10 @@
 mod args;
 mod control;
 
-use crate::descriptor::{Wanted, check, duplicate};
+use crate::descriptor::{Wanted, check};
 use crate::print;
 use crate::run::{Job, TtyWish, perform};
+use crate::sys::duplicate;
 use crate::voice::{Level, Manner, Voice};
 use args::{Said, SrtArgs, parse};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! What is tried: a forbidden act, and a harmless one of the same kind that must work.
 
 use super::sys;
-use crate::descriptor::duplicate;
+use crate::sys::duplicate;
 use rustix::net::{AddressFamily, Protocol, SocketType, netlink, socket};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -87,7 +87,8 @@ pub(crate) fn prepare(plan: &Plan, id: u32, command: &mut Command) -> Result<Pre
     }
     prepared.descriptors.extend(command.descriptors.drain(..).map(|(descriptor, _)| descriptor));
     let last = command.afterwards == Afterwards::End;
-    prepared.order = Order::Exec { id, image_length, terminal, null, rows: window.0, columns: window.1, last };
+    prepared.order =
+        Order::Exec { id, image_length, terminal, null, rows: window.0, columns: window.1, last };
     Ok(prepared)
 }
 

@@ -168,7 +168,9 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
                 layer: WallLayer::Seccomp,
                 because: String::new(),
                 reason: format!("the kernel refused the system-call filter ({source})"),
-                hint: "the kernel needs CONFIG_SECCOMP_FILTER; a filter above this process may refuse another".into(),
+                hint:
+                    "the kernel needs CONFIG_SECCOMP_FILTER; a filter above this process may refuse another"
+                        .into(),
             };
         }
         Step::Serve => ("start serving", "the system may be short of descriptors or memory"),

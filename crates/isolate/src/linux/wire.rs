@@ -157,7 +157,15 @@ mod tests {
     fn packets_survive_the_wire() {
         for order in [
             Order::Go,
-            Order::Exec { id: 7, image_length: 1 << 40, terminal: 5, null: 2, rows: 50, columns: 200, last: true },
+            Order::Exec {
+                id: 7,
+                image_length: 1 << 40,
+                terminal: 5,
+                null: 2,
+                rows: 50,
+                columns: 200,
+                last: true,
+            },
             Order::Signal { id: 9, signal: 15 },
             Order::KillAll,
         ] {

@@ -119,7 +119,9 @@ impl Server<'_> {
         order: Order,
         received: &mut [Option<OwnedFd>; MAX_DESCRIPTORS],
     ) -> Result<(), (Stage, Errno)> {
-        let Order::Exec { id, image_length, terminal, null, rows, columns, last } = order else { return Ok(()) };
+        let Order::Exec { id, image_length, terminal, null, rows, columns, last } = order else {
+            return Ok(());
+        };
         let window = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let at = |stage: Stage| move |errno: Errno| (stage, errno);
         let slot = self.jobs.iter_mut().find(|slot| slot.is_none());

@@ -1,0 +1,52 @@
+//! The few calls of the command line that the standard library does not offer safely.
+#![expect(unsafe_code, reason = "raw system calls live here and in witness/sys.rs")]
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// Our own copy of an open descriptor; fails where there is none.
+pub(crate) fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_DUPFD_CLOEXEC reads no memory, and a number that is not open is answered with EBADF.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+/// Whether a descriptor of that number is open.
+pub(crate) fn is_open(number: RawFd) -> io::Result<()> {
+    // SAFETY: F_GETFD reads no memory, and a number that is not open is answered with EBADF.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Whether we were started with a signal ignored.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all zero bytes are a valid `sigaction`.
+    let mut present: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action the call only fills `present`, which outlives it.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut present) };
+    asked == 0 && present.sa_sigaction == libc::SIG_IGN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn copies_what_is_open() {
+        let file = File::open("/dev/null").unwrap();
+        assert!(duplicate(file.as_raw_fd()).is_ok());
+        assert_eq!(duplicate(99_999).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        assert!(is_open(file.as_raw_fd()).is_ok() && is_open(99_999).is_err());
+    }
+
+    #[test]
+    fn the_runtime_ignores_broken_pipes_and_nothing_else() {
+        assert!(is_ignored(libc::SIGPIPE));
+        assert!(!is_ignored(libc::SIGTERM));
+    }
+}
