@@ -146,7 +146,7 @@ fn the_strict_preset() {
             ran.refused_to_start(&["cgroup"]);
             return;
         }
-        let run = || world.run().opts(["--preset", "strict"]);
+        let run = || world.run().opts(["--preset", "strict"]).with("--allow-read", binaries_dir());
         run().probe(["read", file.to_str().unwrap()]).ok();
         run().probe(["write", file.to_str().unwrap()]).errno(&["EROFS"]);
         run().probe(["read", secret.to_str().unwrap()]).errno(&["ENOENT", "EACCES"]);

@@ -2,10 +2,28 @@
 
 use crate::support::{Snapshot, binaries, each_caller, exchange};
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const STARTS: u32 = 500;
+
+/// Ends the swapping also when an assertion fails: the scope waits for its threads.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn swap(one: &Path, other: &Path, over: &AtomicBool, count: &AtomicU64) {
+    while !over.load(Ordering::Relaxed) {
+        exchange(one, other).expect("exchange");
+        count.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
 
 #[test]
 fn f14_a_directory_and_a_link_change_places() {
@@ -23,13 +41,8 @@ fn f14_a_directory_and_a_link_change_places() {
         let (over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
         let (mut inside, mut refused, mut aborted) = (0, 0, 0);
         std::thread::scope(|threads| {
-            threads.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    exchange(&real, &link).expect("exchange");
-                    swaps.fetch_add(1, Ordering::Relaxed);
-                    std::thread::sleep(Duration::from_micros(50));
-                }
-            });
+            let _end = End(&over);
+            threads.spawn(|| swap(&real, &link, &over, &swaps));
             let probe = binaries().probe.to_str().unwrap();
             for turn in 0..STARTS {
                 let (act, name) = if turn % 2 == 0 { ("write", "f") } else { ("read", "hidden") };
@@ -51,7 +64,6 @@ fn f14_a_directory_and_a_link_change_places() {
                     _ => panic!("{ran}"),
                 }
             }
-            over.store(true, Ordering::Relaxed);
         });
         Snapshot::of(&world.outside, &[]).same_as(&before, "after starts among swaps");
         let swaps = swaps.load(Ordering::Relaxed);
@@ -74,13 +86,8 @@ fn f14_a_secret_and_a_decoy_change_places() {
         let decoy = world.file("vault/decoy", "decoy");
         let (over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|threads| {
-            threads.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    exchange(&secret, &decoy).expect("exchange");
-                    swaps.fetch_add(1, Ordering::Relaxed);
-                    std::thread::sleep(Duration::from_micros(50));
-                }
-            });
+            let _end = End(&over);
+            threads.spawn(|| swap(&secret, &decoy, &over, &swaps));
             for _ in 0..100 {
                 // Both names are denied, so whichever file is where, neither may be read.
                 let ran = world
@@ -90,7 +97,6 @@ fn f14_a_secret_and_a_decoy_change_places() {
                     .shell("cat vault/secret vault/decoy");
                 assert!(ran.stdout.is_empty(), "a denied file was read{ran}");
             }
-            over.store(true, Ordering::Relaxed);
         });
         assert!(swaps.load(Ordering::Relaxed) > 100);
     });

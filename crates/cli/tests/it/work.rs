@@ -121,7 +121,7 @@ fn git_in_an_existing_repository() {
         assert_eq!(fs::read(world.ws.join(".git/config")).unwrap(), config, "git's settings changed");
         let ran = world
             .bare("/bin/sh")
-            .opts(["-c", "git log --format=%s && git fsck --no-progress 2>/dev/null"])
+            .opts(["-c", "git log --format=%s && git fsck --no-dangling --no-progress 2>/dev/null"])
             .go();
         assert_eq!(ran.out(), "third\nsecond\nfirst\n", "{ran}");
         // A local clone, and fetching from it.
@@ -270,7 +270,7 @@ fn an_interactive_shell_in_tmux() {
             return;
         }
         let terminal = Terminal::open(world);
-        terminal.see("ready$ ");
+        terminal.see("ready$");
         terminal.type_line("tty; echo tty-status-$?");
         terminal.see("tty-status-0");
         terminal.type_line("sleep 100");
@@ -349,9 +349,11 @@ impl Drop for Terminal<'_> {
 #[test]
 fn a_home_that_does_not_exist() {
     each_caller(|world| {
-        let ran = world.run().var("HOME", "/nonexistent/home").shell("echo x > made; cat made");
+        let home = world.base.join("absent/home");
+        let ran = world.run().var("HOME", &home).shell("echo x > made; cat made");
         ran.exits(0);
         assert_eq!(ran.out(), "x\n", "{ran}");
+        assert!(!world.base.join("absent").exists(), "a home was made up{ran}");
         world.run().without_var("HOME").shell("true").exits(0);
         assert!(Path::new("/nonexistent").symlink_metadata().is_err());
     });

@@ -32,7 +32,7 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     if script.network == NetworkPlan::Loopback {
         namespaces |= libc::CLONE_NEWNET;
     }
-    let mut workspace = Workspace::new();
+    let mut workspace = Workspace::new(script);
     let (pid, pidfd) = match sys::clone_init(namespaces).map_err(no_namespaces)? {
         Side::Init => init::run(script, &mut workspace, theirs.as_fd()),
         Side::Launcher { pid, pidfd } => (pid, pidfd),

@@ -278,7 +278,11 @@ impl Shared {
 async fn keep(shared: Arc<Shared>) {
     while let Ok(Some((report, terminal))) = shared.receive().await {
         let id = match report {
-            Report::Started { id, .. } | Report::NotStarted { id, .. } | Report::Exited { id, .. } => id,
+            Report::Started { id, .. } | Report::NotStarted { id, .. } => {
+                shared.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.ready, true));
+                id
+            }
+            Report::Exited { id, .. } => id,
             Report::Failed { step, index, errno } => {
                 shared.progress.send_modify(|progress| progress.failed = Some((step, index, errno)));
                 continue;

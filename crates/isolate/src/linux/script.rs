@@ -25,6 +25,14 @@ pub(crate) struct Script {
     pub(crate) landlock_handled: u64,
     pub(crate) filter: Vec<libc::sock_filter>,
     pub(crate) limits: Limits,
+    pub(crate) caller: Caller,
+}
+
+/// Whose rights the sandbox is made with.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller {
+    Root,
+    User,
 }
 
 /// What lies under the steps.
@@ -110,6 +118,7 @@ impl Script {
             landlock_handled,
             filter: seccomp::assemble(&plan.syscalls),
             limits: plan.limits.clone(),
+            caller: if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::User },
         })
     }
 }

@@ -6,8 +6,8 @@ use crate::inputs::Shape;
 use crate::pattern::{self, Glob, Pattern, PatternError, Reading, Surroundings};
 use crate::rules::{List, Place, Rule, SourceId};
 use crate::settings::PathEntry;
-use crate::settings::native::{OnOff, ReadScope, Temporary};
-use crate::{Files, Layer, Switch, data, presets};
+use crate::settings::native::{Caches, OnOff, ReadScope, Temporary};
+use crate::{FileKind, Files, Layer, Switch, data, presets};
 use std::path::{Path, PathBuf};
 
 /// A directory srt's users expect to be writable when it is there.
@@ -49,7 +49,8 @@ impl Draft {
                 self.add_rule(List::Own, Place::Literal(path.clone()), &path.to_string_lossy(), source);
             }
         }
-        if let Some(path) = own.tool_cache {
+        let wanted = self.policy.shape == Shape::Native && self.policy.caches == Caches::Persistent;
+        if let Some(path) = own.tool_cache.filter(|_| wanted) {
             let text = path.to_string_lossy().into_owned();
             self.add_rule(List::ToolCache, Place::Literal(path), &text, source);
         }
@@ -64,7 +65,10 @@ impl Draft {
         if self.policy.temporary == Temporary::Private {
             self.add_rule(List::Private, Place::Literal("/tmp".into()), "/tmp", source);
         }
-        if self.policy.shape == Shape::Srt && files.look(Path::new(SRT_TEMPORARY)).is_ok() {
+        // Anybody may make names in /tmp; a link there could lead anywhere.
+        let is_directory =
+            |path: &str| files.look(Path::new(path)).is_ok_and(|found| found.kind == FileKind::Directory);
+        if self.policy.shape == Shape::Srt && is_directory(SRT_TEMPORARY) {
             let source = self.builtin("srt's temporary directory");
             self.add_rule(List::AllowWrite, Place::Literal(SRT_TEMPORARY.into()), SRT_TEMPORARY, source);
             self.policy.environment.temporary = Some(PathBuf::from(SRT_TEMPORARY));

@@ -9,6 +9,7 @@ use crate::rules::{List, Place, RuleId};
 use crate::{FileKind, Files, Notice, NoticeWeight};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -188,7 +189,7 @@ impl<'a> Walk<'a> {
         self.check_time()?;
         let entries = match self.files.list(&path) {
             Ok(entries) => entries,
-            Err(error) => return self.unlistable(&path, error.kind(), scope, survey),
+            Err(error) => return self.unlistable(&path, error, scope, survey),
         };
         if protects {
             self.add_protection(&path, &mut scope, &mut states, &entries);
@@ -396,14 +397,17 @@ impl<'a> Walk<'a> {
     fn unlistable(
         &mut self,
         path: &Path,
-        error: std::io::ErrorKind,
+        error: io::Error,
         scope: Scope,
         survey: &mut Survey,
     ) -> Result<(), PlanError> {
         let (Some(rule), true) = (self.unlistable, scope.writable || scope.anywhere) else { return Ok(()) };
         // It went away, or was never a directory.
-        if error != std::io::ErrorKind::PermissionDenied || path == self.policy.workspace {
+        if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             return Ok(());
+        }
+        if path == self.policy.workspace {
+            return Err(PlanError::Directory { path: path.to_owned(), source: error });
         }
         survey.notices.push(Notice {
             text: format!(

@@ -210,3 +210,10 @@ fn dangerous_working_directories_never_become_writable() {
         );
     }
 }
+
+#[test]
+fn working_inside_a_secret_does_not_open_it() {
+    let tree = usual_tree().files(&["/home/me/.aws/tools/x"]);
+    let policy = Policy::load(Inputs { cwd: "/home/me/.aws/tools".into(), ..inputs() }, &tree).unwrap();
+    assert!(!policy.explain("x".as_ref(), &tree).unwrap().read.allowed);
+}

@@ -166,6 +166,12 @@ fn own_files_are_always_hidden_and_the_tool_cache_is_not() {
         assert!(told.read.change.unwrap().starts_with("cannot be opened"));
     }
     assert!(writes(&policy, "/home/me/.cache/stockade/tools/ws/x", &tree));
+    // A preset whose caches end with the run does not open it.
+    let mut strict = self::inputs();
+    strict.own.tool_cache = Some("/home/me/.cache/stockade/tools/ws".into());
+    strict.preset = Some("strict".into());
+    let strict = Policy::load(strict, &tree).unwrap();
+    assert!(!explain(&strict, "/home/me/.cache/stockade/tools/ws/x", &tree).read.allowed);
 }
 
 #[test]
@@ -213,6 +219,20 @@ fn directories_that_cannot_be_looked_into_are_hidden() {
     assert!(!explain(&policy, "/ws/closed", &tree).read.allowed);
     let plan = policy.plan(&request(), &tree).unwrap();
     assert!(plan.notices.iter().any(|notice| notice.text.contains("/ws/closed cannot be looked into")));
+}
+
+#[test]
+fn a_workspace_that_cannot_be_looked_into_is_an_error() {
+    let tree = usual_tree().broken("/ws", io::ErrorKind::PermissionDenied);
+    let policy = default_with(Flags::default(), &tree);
+    assert!(policy.plan(&request(), &tree).unwrap_err().to_string().contains("cannot work in /ws"));
+}
+
+#[test]
+fn a_planted_link_is_not_srts_temporary_directory() {
+    let tree = usual_tree().link("/tmp/claude", "/home/me");
+    let policy = load(&tree, Layer::User, Shape::Srt, &SRT.replace("EXTRA", "x")).unwrap();
+    assert!(!writes(&policy, "/home/me/x", &tree));
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::sys::{self, Descriptors};
 use super::{Answer, Ran, World, binaries, escape};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::fs::fchown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -176,13 +177,23 @@ impl<'a> Run<'a> {
         command.args(&self.words).env_clear().envs(self.variables).current_dir(&self.cwd);
         let (bytes, stdin) = match self.input {
             Input::Nothing => (None, Stdio::null()),
-            Input::Bytes(bytes) => (Some(bytes), Stdio::piped()),
+            Input::Bytes(bytes) => {
+                let (reader, writer) = pipe(self.world);
+                (Some((bytes, writer)), reader.into())
+            }
             Input::Given(given) => (None, given),
         };
         command.stdin(stdin);
-        match self.output {
-            None => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
-            Some([out, err]) => command.stdout(out).stderr(err),
+        let (stdout, stderr) = match self.output {
+            None => {
+                let ((from_out, out), (from_err, err)) = (pipe(self.world), pipe(self.world));
+                command.stdout(out).stderr(err);
+                (Some(collect(from_out)), Some(collect(from_err)))
+            }
+            Some([out, err]) => {
+                command.stdout(out).stderr(err);
+                (None, None)
+            }
         };
         if let Some((user, group)) = self.world.caller.become_ids() {
             command.uid(user).gid(group);
@@ -190,15 +201,23 @@ impl<'a> Run<'a> {
         sys::arrange(&mut command, self.descriptors);
         let line = format!("[{:?} in {}] {command:?}", self.world.caller, self.cwd.display());
         let begun = Instant::now();
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{line}: {error}"));
-        if let (Some(bytes), Some(mut pipe)) = (bytes, child.stdin.take()) {
+        let child = command.spawn().unwrap_or_else(|error| panic!("{line}: {error}"));
+        // It holds our copies of the inner ends of the pipes.
+        drop(command);
+        if let Some((bytes, mut writer)) = bytes {
             // A program that does not read is not a failure of the test.
-            thread::spawn(move || pipe.write_all(&bytes));
+            thread::spawn(move || writer.write_all(&bytes));
         }
-        let stdout = child.stdout.take().map(collect);
-        let stderr = child.stderr.take().map(collect);
         Live { line, child, stdout, stderr, begun }
     }
+}
+
+/// A pipe that belongs to the caller, who could otherwise not reopen it through /dev/stdin.
+fn pipe(world: &World) -> (PipeReader, PipeWriter) {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let (user, group) = world.caller.ids();
+    fchown(&reader, Some(user), Some(group)).expect("chown");
+    (reader, writer)
 }
 
 fn collect(mut from: impl Read + Send + 'static) -> Receiver<Vec<u8>> {

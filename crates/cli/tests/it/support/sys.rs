@@ -21,13 +21,20 @@ pub(crate) struct Descriptors {
     pub(crate) terminal: Option<OwnedFd>,
 }
 
+/// Numbers nobody uses.
+const LIFTED: RawFd = 500;
+
 /// Arranges descriptors of the program a command will start.
 pub(crate) fn arrange(command: &mut Command, descriptors: Descriptors) {
     // SAFETY: only async-signal-safe calls on memory that was made before the fork.
     unsafe {
         command.pre_exec(move || {
+            // In two steps, so that no target overwrites a source.
             for (ours, number) in &descriptors.given {
-                check(libc::dup2(ours.as_raw_fd(), *number))?;
+                check(libc::dup3(ours.as_raw_fd(), LIFTED + number, libc::O_CLOEXEC))?;
+            }
+            for (_, number) in &descriptors.given {
+                check(libc::dup2(LIFTED + number, *number))?;
             }
             if let Some(terminal) = &descriptors.terminal {
                 check(libc::setsid())?;

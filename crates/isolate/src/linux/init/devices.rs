@@ -1,6 +1,7 @@
 //! The private /dev and the fresh /proc.
 
-use super::staging::{PLACE, Staging, attach, new_tmpfs};
+use super::staging::{PLACE, Staging, attach, clone_of, new_tmpfs, place};
+use crate::linux::script::Caller;
 use crate::linux::sys::{Attributes, set_attributes};
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, symlinkat};
@@ -11,17 +12,18 @@ use rustix::mount::{
 };
 use std::ffi::CStr;
 
-/// Devices without memory or effect on the machine, as they are on the host, and where to find them.
-const DEVICES: [(&CStr, &CStr); 6] = [
-    (c"null", c"/proc/p/dev/null"),
-    (c"zero", c"/proc/p/dev/zero"),
-    (c"full", c"/proc/p/dev/full"),
-    (c"random", c"/proc/p/dev/random"),
-    (c"urandom", c"/proc/p/dev/urandom"),
-    (c"tty", c"/proc/p/dev/tty"),
+/// Devices without memory or effect on the machine, and where the staging shows the host's.
+const DEVICES: [(&CStr, &CStr); 5] = [
+    (c"null", c"/proc/v/null"),
+    (c"zero", c"/proc/v/zero"),
+    (c"full", c"/proc/v/full"),
+    (c"urandom", c"/proc/v/urandom"),
+    (c"tty", c"/proc/v/tty"),
 ];
 
-const LINKS: [(&CStr, &CStr); 5] = [
+/// Since Linux 5.18 random and urandom are the same device in all but name.
+const LINKS: [(&CStr, &CStr); 6] = [
+    (c"random", c"urandom"),
     (c"fd", c"/proc/self/fd"),
     (c"stdin", c"/proc/self/fd/0"),
     (c"stdout", c"/proc/self/fd/1"),
@@ -32,20 +34,22 @@ const LINKS: [(&CStr, &CStr); 5] = [
 const READ_ONLY: Attributes =
     Attributes { set: MountAttrFlags::MOUNT_ATTR_RDONLY.bits() as u64, private: false, recursive: false };
 
-const DEVICE: Attributes = Attributes {
-    set: MountAttrFlags::MOUNT_ATTR_RDONLY
-        .union(MountAttrFlags::MOUNT_ATTR_NOSUID)
-        .union(MountAttrFlags::MOUNT_ATTR_NOEXEC)
-        .bits() as u64,
-    private: false,
-    recursive: false,
-};
+/// The host's /dev as devices are taken from it, not yet anywhere. Writing to a device is not writing to
+/// its file system; changing its mode or times is, and a root caller owns the host's devices.
+pub(super) fn host_devices(host: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let devices = clone_of(&place(host, c"dev")?)?;
+    let set = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    set_attributes(&devices, c"", Attributes { set: set.bits().into(), private: false, recursive: true })?;
+    Ok(devices)
+}
 
 /// Lays a private /dev over `place`. Its devices are mount points and cannot be replaced; what else is
 /// made in it is nobody's business and ends with the sandbox.
-pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
+pub(super) fn lay(staging: &Staging, target: OwnedFd) -> Result<(), Errno> {
     let dev = new_tmpfs(c"755", None)?;
-    attach(&dev, place)?;
+    attach(&dev, target)?;
     mkdirat(&dev, c"pts", Mode::from_raw_mode(0o755))?;
     mkdirat(&dev, c"shm", Mode::from_raw_mode(0o1777))?;
     for (name, target) in LINKS {
@@ -56,14 +60,13 @@ pub(super) fn lay(staging: &Staging, place: OwnedFd) -> Result<(), Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         openat(&dev, name, flags, Mode::from_raw_mode(0o666))?;
         // A container may lack one; programs then see an ordinary file.
-        if present(mount_bind(source, name))? {
-            // Writing to a device is not writing to its file system; changing its mode or times is, and a
-            // root caller owns the host's devices.
-            set_attributes(&dev, name, DEVICE)?;
-        }
+        present(mount_bind(source, name))?;
     }
     attach(&new_terminals()?, openat(&dev, c"pts", PLACE, Mode::empty())?)?;
-    rustix::process::fchdir(&staging.top)
+    rustix::process::fchdir(&staging.top)?;
+    // What stays behind in the staging shows names and opens nothing.
+    let set = MountAttrFlags::MOUNT_ATTR_NODEV.bits().into();
+    set_attributes(CWD, c"/proc/v", Attributes { set, private: false, recursive: true })
 }
 
 fn new_terminals() -> Result<OwnedFd, Errno> {
@@ -101,6 +104,9 @@ const ROOT_FILES: [&CStr; 12] = [
     c"/proc/mtrr",
 ];
 
+/// Directories whose files root may write.
+const ROOT_DIRECTORIES: [&CStr; 4] = [c"/proc/sys", c"/proc/irq", c"/proc/bus", c"/proc/fs"];
+
 /// The first process is a copy of the launcher: its command line is the launcher's.
 const FIRST_PROCESS: &CStr = c"/proc/1";
 
@@ -120,15 +126,20 @@ impl Covers {
         Ok(Self { file: clone(c"f")?, directory: clone(c"d")? })
     }
 
-    /// Covers what a root caller owns in /proc even without capabilities.
-    pub(super) fn lay(&self) -> Result<(), Errno> {
-        for name in [c"/proc/sys", c"/proc/irq", c"/proc/bus", c"/proc/fs"] {
-            if present(mount_bind(name, name))? {
+    /// Covers what a root caller owns in /proc even without capabilities. To others the kernel refuses
+    /// most of it anyway.
+    pub(super) fn lay(&self, caller: Caller) -> Result<(), Errno> {
+        let (read_only, files, directories): (&[&CStr], &[&CStr], &[&CStr]) = match caller {
+            Caller::Root => (&ROOT_DIRECTORIES, &ROOT_FILES, &[FIRST_PROCESS, c"/proc/acpi", c"/proc/scsi"]),
+            Caller::User => (&[c"/proc/sys"], &[c"/proc/keys"], &[FIRST_PROCESS]),
+        };
+        for name in read_only {
+            if present(mount_bind(*name, *name))? {
                 set_attributes(CWD, name, READ_ONLY)?;
             }
         }
-        lay_all(&self.file, &ROOT_FILES)?;
-        lay_all(&self.directory, &[FIRST_PROCESS, c"/proc/acpi", c"/proc/scsi"])
+        lay_all(&self.file, files)?;
+        lay_all(&self.directory, directories)
     }
 }
 

@@ -17,6 +17,7 @@ use super::wire::{Order, PACKET, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Resource, Rlimit};
 use stockade_policy::NetworkPlan;
 
 /// Which step failed, on which mount of the script.
@@ -48,12 +49,14 @@ impl<T> During<T> for Result<T, Errno> {
 pub(super) struct Workspace {
     /// The stack commands run on between clone and exec.
     pub(super) stack: Vec<u8>,
+    /// What is taken of the host's files, one for each mount of the script.
+    trees: Vec<Option<OwnedFd>>,
 }
 
 impl Workspace {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(script: &Script) -> Self {
         const STACK: usize = 64 * 1024;
-        Self { stack: vec![0; STACK] }
+        Self { stack: vec![0; STACK], trees: script.steps.iter().map(|_| None).collect() }
     }
 }
 
@@ -64,8 +67,11 @@ pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedF
     let Ok(control) = sys::close_all_but(control) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
-    let result = build(script, &control).and_then(|()| {
-        report(&control, Report::Ready);
+    let result = build(script, workspace, &control).and_then(|()| {
+        // An order that already waits is answered in a moment, which says as much.
+        if !serve::order_waits(&control) {
+            report(&control, Report::Ready);
+        }
         seal(script)?;
         serve::serve(script, workspace, &control)
     });
@@ -75,11 +81,24 @@ pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedF
     sys::exit_now(1)
 }
 
-fn build(script: &Script, control: &OwnedFd) -> Built {
+fn build(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built {
     if script.network == NetworkPlan::Loopback {
         sys::raise_loopback().during(Step::Network)?;
     }
-    walls::build(script, || wait_for_go(control))
+    let usual = raise_descriptor_limit();
+    walls::build(script, &mut workspace.trees, || wait_for_go(control))?;
+    rustix::process::setrlimit(Resource::Nofile, usual).during(Step::Serve)
+}
+
+/// Every mount of the host's is held by a descriptor until it is laid. Returns the limit to go back to.
+fn raise_descriptor_limit() -> Rlimit {
+    let usual = rustix::process::getrlimit(Resource::Nofile);
+    // Without it there is room for about a thousand, and one more is refused by its name.
+    let _ = rustix::process::setrlimit(
+        Resource::Nofile,
+        Rlimit { current: usual.maximum, maximum: usual.maximum },
+    );
+    usual
 }
 
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher

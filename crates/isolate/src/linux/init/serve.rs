@@ -5,7 +5,7 @@ use super::{Built, During, Workspace, report};
 use crate::linux::script::Script;
 use crate::linux::sys::{self, Exec};
 use crate::linux::wire::{MAX_DESCRIPTORS, Order, PACKET, Report, Stage, Step};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
@@ -54,6 +54,12 @@ pub(super) fn serve(script: &Script, workspace: &mut Workspace, control: &OwnedF
             server.follow_order();
         }
     }
+}
+
+/// Whether the launcher has something to say right now.
+pub(super) fn order_waits(control: &OwnedFd) -> bool {
+    let mut ready = [PollFd::new(control, PollFlags::IN)];
+    poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 impl Server<'_> {

@@ -1,10 +1,11 @@
 //! The place to stand on while the mounts are rearranged.
 //!
-//! A small private file system is laid over /proc until the real one comes last. It holds a clone of the
-//! host's whole tree as it was (`p`), from which everything bound in is taken, and the things masks are
-//! made of: `f`, a file nobody can open; `d`, a directory nobody can open; `e`, an empty one; and `0`,
-//! `1`, ... for masked directories with holes. Masks come from a file system without mounts on it,
-//! because the kernel looks through all of them for every bind.
+//! A small private file system is laid over /proc until the real one comes to lie on top of it. It holds
+//! what masks are made of: `f`, a file nobody can open; `d`, a directory nobody can open; `e`, an empty
+//! one; and `0`, `1`, ... for masked directories with holes; besides those `v`, where the host's devices are
+//! taken from, and `r`, where a listed root is put together. Masks come from a file system without mounts on it, because
+//! the kernel looks through all of them for every bind. It is never unmounted, which would make the kernel
+//! wait for all its readers: it is out of reach, and of the host's files it shows only the names of devices.
 
 use super::{Built, During};
 use crate::linux::wire::Step;
@@ -21,19 +22,17 @@ use std::ffi::CStr;
 pub(super) struct Staging {
     /// The file system itself.
     pub(super) top: OwnedFd,
-    /// The host's tree as it was.
-    pub(super) host: OwnedFd,
 }
 
 /// A descriptor that only names a place.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
 impl Staging {
-    /// Lays the staging over /proc and puts `host`, a detached clone of the host's tree, into it.
-    pub(super) fn lay(host: &OwnedFd) -> Result<Self, Errno> {
+    /// Lays the staging over /proc, with the host's devices in it.
+    pub(super) fn lay(devices: &OwnedFd) -> Result<Self, Errno> {
         let mounted = new_tmpfs(c"755", None)?;
         attach(&mounted, openat(CWD, c"/proc", PLACE | OFlags::DIRECTORY, Mode::empty())?)?;
-        for (name, mode) in [(c"p", 0o700), (c"d", 0o000), (c"e", 0o555)] {
+        for (name, mode) in [(c"d", 0o000), (c"e", 0o555), (c"v", 0o755)] {
             mkdirat(&mounted, name, Mode::from_raw_mode(mode))?;
         }
         openat(
@@ -42,21 +41,8 @@ impl Staging {
             OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
-        attach(host, openat(&mounted, c"p", PLACE, Mode::empty())?)?;
-        let host = openat(CWD, c"/proc/p", PLACE, Mode::empty())?;
-        Ok(Self { top: mounted, host })
-    }
-
-    /// A clone of something of the host's, not yet anywhere.
-    pub(super) fn clone_of(&self, place: &OwnedFd) -> Result<OwnedFd, Errno> {
-        open_tree(
-            place,
-            c"",
-            OpenTreeFlags::OPEN_TREE_CLONE
-                | OpenTreeFlags::OPEN_TREE_CLOEXEC
-                | OpenTreeFlags::AT_EMPTY_PATH
-                | OpenTreeFlags::AT_RECURSIVE,
-        )
+        attach(devices, openat(&mounted, c"v", PLACE, Mode::empty())?)?;
+        Ok(Self { top: mounted })
     }
 
     /// From now on nothing in it changes, masks included.
@@ -72,6 +58,18 @@ impl Staging {
         };
         freeze().during(Step::Staging)
     }
+}
+
+/// A clone of a place and all that is mounted below it, not yet anywhere.
+pub(super) fn clone_of(place: &OwnedFd) -> Result<OwnedFd, Errno> {
+    open_tree(
+        place,
+        c"",
+        OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_EMPTY_PATH
+            | OpenTreeFlags::AT_RECURSIVE,
+    )
 }
 
 /// A new file system in memory, not yet anywhere.

@@ -5,7 +5,7 @@
 //! plan's mounts are brought, and which then takes the root's place. Every host path is opened without
 //! following symbolic links and must be the file the policy looked at: no path is trusted twice.
 
-use super::staging::{PLACE, Staging, attach, new_tmpfs, place};
+use super::staging::{PLACE, Staging, attach, clone_of, new_tmpfs, place};
 use super::{Built, During, Failure, devices};
 use crate::linux::script::{MountStep, Root, Script, StepKind, Target};
 use crate::linux::sys::{Attributes, set_attributes};
@@ -13,57 +13,64 @@ use crate::linux::wire::Step;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, symlinkat};
 use rustix::io::Errno;
-use rustix::mount::{MountAttrFlags, OpenTreeFlags, UnmountFlags, mount_bind, open_tree, unmount};
+use rustix::mount::{MountAttrFlags, UnmountFlags, mount_bind, unmount};
 use std::ffi::CStr;
 use stockade_policy::{FileKind, Identity, MaskLook};
 
 /// Builds all mounts. `mapped` returns once user ids are mapped: before that no file can be made.
-pub(super) fn build(script: &Script, mapped: impl FnOnce() -> Result<(), Errno>) -> Built {
+pub(super) fn build(
+    script: &Script,
+    trees: &mut [Option<OwnedFd>],
+    mapped: impl FnOnce() -> Result<(), Errno>,
+) -> Built {
     let cut_off = Attributes { set: 0, private: true, recursive: true };
     set_attributes(CWD, c"/", cut_off).during(Step::Root)?;
-    let host = open_tree(
-        CWD,
-        c"/",
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE,
-    )
-    .during(Step::Root)?;
+    let host = openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?;
+    take_trees(script, trees, &host)?;
+    let devices = devices::host_devices(&host).during(Step::Device)?;
     if let Root::Host(set) = script.root {
         set_attributes(CWD, c"/", Attributes { set, private: false, recursive: true }).during(Step::Root)?;
     }
     mapped().during(Step::Root)?;
     rustix::process::umask(Mode::empty());
-    let staging = Staging::lay(&host).during(Step::Staging)?;
+    // The kernel gives a fresh /proc only while one that shows everything is still in sight.
+    let proc = devices::new_proc().during(Step::Proc)?;
+    let staging = Staging::lay(&devices).during(Step::Staging)?;
     let root = match script.root {
-        Root::Host(_) => openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?,
+        Root::Host(_) => host,
         Root::Listed => listed_root(&staging).during(Step::Root)?,
     };
     let mask_device = fstat(&staging.top).during(Step::Staging)?.st_dev;
     let mut builder = Builder { staging: &staging, root: &root, holes: 0, mask_device, beside: None };
     let (last, steps) =
         script.steps.split_last().ok_or(Failure { step: Step::Root, index: 0, errno: Errno::INVAL })?;
-    for (index, step) in steps.iter().enumerate() {
-        builder.lay(step, index)?;
+    for (index, (step, tree)) in steps.iter().zip(trees).enumerate() {
+        builder.lay(step, tree.take(), index)?;
     }
     staging.freeze()?;
     let covers = devices::Covers::take(&staging).during(Step::Cover)?;
-    // The kernel gives a fresh /proc only while one that shows everything is still in sight.
-    let proc = devices::new_proc().during(Step::Proc)?;
-    match script.root {
-        Root::Host(_) => {
-            // The staging, and with it the host's writable tree, goes; /proc is free again.
-            unmount(c"/proc", UnmountFlags::DETACH).during(Step::Staging)?;
-            let place = openat(CWD, c"/proc", PLACE, Mode::empty()).during(Step::Proc)?;
-            attach(&proc, place).during(Step::Proc)?;
-        }
-        Root::Listed => {
-            let place = builder.target(last, steps.len(), FileKind::Directory)?;
-            attach(&proc, place).during(Step::Proc)?;
-            pivot(&root).during(Step::Pivot)?;
-        }
+    let place = builder.target(last, steps.len(), FileKind::Directory)?;
+    attach(&proc, place).during(Step::Proc)?;
+    if matches!(script.root, Root::Listed) {
+        pivot(&root).during(Step::Pivot)?;
     }
-    covers.lay().during(Step::Cover)?;
+    covers.lay(script.caller).during(Step::Cover)?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     rustix::process::chdir(c"/").during(Step::Root)
+}
+
+/// Clones everything of the host's that is to be bound in, while it is still as the host has it.
+fn take_trees(script: &Script, trees: &mut [Option<OwnedFd>], host: &OwnedFd) -> Built {
+    for (index, (step, tree)) in script.steps.iter().zip(trees).enumerate() {
+        let StepKind::Bind { identity, attributes } = &step.kind else { continue };
+        let source = place(host, &step.path).during_mount(Step::Open, index)?;
+        expect(&source, identity, index)?;
+        let taken = clone_of(&source).during_mount(Step::Bind, index)?;
+        let attributes = Attributes { set: *attributes, private: false, recursive: true };
+        set_attributes(&taken, c"", attributes).during_mount(Step::Bind, index)?;
+        *tree = Some(taken);
+    }
+    Ok(())
 }
 
 struct Builder<'a> {
@@ -78,12 +85,15 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn lay(&mut self, step: &'a MountStep, index: usize) -> Built {
+    fn lay(&mut self, step: &'a MountStep, tree: Option<OwnedFd>, index: usize) -> Built {
         if !matches!(step.kind, StepKind::Mask { .. }) {
             self.beside = None;
         }
         match &step.kind {
-            StepKind::Bind { identity, attributes } => self.bind(step, index, identity, *attributes),
+            StepKind::Bind { identity, .. } => {
+                let tree = tree.ok_or(Errno::BADF).during_mount(Step::Bind, index)?;
+                self.bind(step, &tree, index, identity)
+            }
             StepKind::Mask { identity, look } => self.mask(step, index, identity, *look),
             StepKind::Tmpfs { mode, size } => {
                 let mounted = new_tmpfs(mode, size.as_deref()).during_mount(Step::Tmpfs, index)?;
@@ -103,17 +113,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Brings a file or directory of the host in, as it was checked.
-    fn bind(&self, step: &MountStep, index: usize, identity: &Identity, set: u64) -> Built {
-        let source = place(&self.staging.host, &step.path).during_mount(Step::Open, index)?;
-        expect(&source, identity, index)?;
-        let tree = self.staging.clone_of(&source).during_mount(Step::Bind, index)?;
-        let attributes = Attributes { set, private: false, recursive: true };
-        set_attributes(&tree, c"", attributes).during_mount(Step::Bind, index)?;
+    fn bind(&self, step: &MountStep, tree: &OwnedFd, index: usize, identity: &Identity) -> Built {
         let target = self.target(step, index, identity.kind)?;
         if step.target == Target::Host {
             expect(&target, identity, index)?;
         }
-        attach(&tree, target).during_mount(Step::Bind, index)
+        attach(tree, target).during_mount(Step::Bind, index)
     }
 
     /// Hides a file or directory.
