@@ -1,7 +1,7 @@
-//! Builds for release and runs the benchmark against it.
+//! Builds the binary as shipped and runs the benchmark against it.
 
-use crate::process::{cargo, run as run_step, target};
-use crate::setup;
+use crate::process::{cargo, run as run_step};
+use crate::{dist, setup};
 use anyhow::{Result, bail};
 
 const OPTIONS: [&str; 2] = ["--quick", "--markdown"];
@@ -12,10 +12,10 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
         bail!("unknown option `{unknown}` (there are {})", OPTIONS.join(" and "));
     }
     let srt = setup::for_bench();
-    run_step(&mut cargo(["build", "--release", "--quiet", "--package", "stockade-cli"]))?;
+    let binary = dist::build()?;
 
     let mut bench = cargo(["bench", "--quiet", "--package", "stockade-bench", "--bench", "start", "--"]);
-    bench.args(options).env("STOCKADE_BENCH_BINARY", target().join("release/stockade"));
+    bench.args(options).env("STOCKADE_BENCH_BINARY", binary);
     if let Some(srt) = srt {
         bench.env("STOCKADE_BENCH_SRT", srt);
     }

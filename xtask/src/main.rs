@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod dist;
 mod generate;
 mod machine;
 mod process;
@@ -22,8 +23,9 @@ usage: cargo xtask COMMAND
   test                        everything that guards a change: set-up, format, lints, source rules,
                               tests, generated files
   generate [--check]          write the schema, the man pages and the completions, or compare them
+  dist                        build the binary as it is shipped, linked statically: target/dist/stockade
   bench [--quick] [--markdown]
-                              build for release and measure, against other sandboxes where there are any
+                              build as shipped and measure, against other sandboxes where there are any
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +46,10 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["test"] => test::run(),
         ["generate"] => generate::write().map(|()| ExitCode::SUCCESS),
         ["generate", "--check"] => generate::check().map(|()| ExitCode::SUCCESS),
+        ["dist"] => {
+            println!("{}", dist::build()?.display());
+            Ok(ExitCode::SUCCESS)
+        }
         ["bench", options @ ..] => bench::run(options).map(|()| ExitCode::SUCCESS),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

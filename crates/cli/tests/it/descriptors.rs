@@ -46,6 +46,35 @@ fn descriptors_that_are_named_cross() {
     });
 }
 
+/// Being named gives a descriptor a way in, not more rights.
+#[test]
+fn a_named_descriptor_keeps_its_rights() {
+    each_caller(|world| {
+        let outside = world.file(world.outside.join("f"), "host");
+        let before = fs::metadata(&outside).unwrap().permissions();
+        for act in [
+            &["write", "/proc/self/fd/9"][..],
+            &["empty", "/dev/fd/9"],
+            &["fd-write", "9"],
+            &["fchmod", "9"],
+            &["ftruncate", "9"],
+            &["fd-link", "9", "linked"],
+        ] {
+            let file = File::open(&outside).unwrap();
+            let words = std::iter::once(binaries().probe.to_str().unwrap()).chain(act.iter().copied());
+            let ran = world.run().holding(file, 9).with("--inherit-fd", "9").program(words);
+            assert!([0, 125].contains(&ran.code()), "{ran}");
+            assert_eq!(fs::read(&outside).unwrap(), b"host", "{act:?} changed the file{ran}");
+            assert_eq!(
+                fs::metadata(&outside).unwrap().permissions(),
+                before,
+                "{act:?} changed the mode{ran}"
+            );
+            assert!(!world.ws.join("linked").exists(), "{act:?}{ran}");
+        }
+    });
+}
+
 #[test]
 fn a_named_descriptor_must_be_one() {
     each_caller(|world| {

@@ -15,6 +15,9 @@ const SIGTERM: i32 = 15;
 /// Long enough for a busy machine, short enough to notice a leftover.
 const SOON: Duration = Duration::from_secs(10);
 
+/// After this the launcher has seen that its command runs.
+const SETTLED: Duration = Duration::from_millis(100);
+
 #[test]
 fn every_exit_status_is_the_commands_own() {
     each_caller(|world| {
@@ -230,6 +233,7 @@ fn cancelling() {
             let report = world.base.join("report.json");
             let live = world.run().with("--report", &report).start(["hold", "4"]);
             live.first_output(SOON);
+            sleep(SETTLED);
             kill(live.pid(), signal).unwrap();
             live.finish(SOON).exits(status);
             nothing_left(world, "after cancelling");
@@ -241,6 +245,7 @@ fn cancelling() {
         let script = "trap '' TERM INT; echo ready; while :; do sleep 1; done";
         let live = world.run().opts(["-c", script]).start_words();
         live.first_output(SOON);
+        sleep(SETTLED);
         kill(live.pid(), SIGTERM).unwrap();
         let ran = live.finish(SOON);
         ran.exits(143);
@@ -249,9 +254,38 @@ fn cancelling() {
         let script = "trap 'touch tidied; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
         let live = world.run().opts(["-c", script]).start_words();
         live.first_output(SOON);
+        sleep(SETTLED);
         kill(live.pid(), SIGTERM).unwrap();
-        live.finish(SOON).exits(143);
-        assert!(world.ws.join("tidied").exists(), "the command had no chance to tidy up");
+        let ran = live.finish(SOON);
+        ran.exits(143);
+        assert!(world.ws.join("tidied").exists(), "the command had no chance to tidy up{ran}");
+    });
+}
+
+/// A signal that comes while everything is only just starting.
+#[test]
+fn cancelling_at_any_moment() {
+    each_caller(|world| {
+        let report = world.base.join("report.json");
+        for turn in 0..40_u64 {
+            let _ = fs::remove_file(&report);
+            let live = world.run().with("--report", &report).start(["hold", "2"]);
+            let saw_it_run = turn % 2 == 0;
+            if saw_it_run {
+                live.first_output(SOON);
+            } else {
+                sleep(Duration::from_micros(turn.wrapping_mul(7919) % 20_000));
+            }
+            kill(live.pid(), SIGTERM).unwrap();
+            let ran = live.finish(SOON);
+            // Before anything is set up the signal itself may end the launcher: a shell sees the same.
+            assert_eq!(ran.code(), 143, "turn {turn}{ran}");
+            if saw_it_run {
+                assert!(report.exists(), "turn {turn}: the command ran, and there is no report{ran}");
+                assert_eq!(json(&report)["exit"]["how"], "cancelled", "turn {turn}");
+            }
+        }
+        nothing_left(world, "after cancelling at any moment");
     });
 }
 

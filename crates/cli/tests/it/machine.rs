@@ -351,6 +351,18 @@ fn no_privileges() {
     });
 }
 
+#[test]
+fn every_namespace_is_its_own() {
+    each_caller(|world| {
+        for name in ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] {
+            let path = format!("/proc/self/ns/{name}");
+            let (inside, outside) =
+                (world.probe(["readlink", &path]), world.outside_probe(["readlink", &path]));
+            assert_ne!(inside.ok(), outside.ok(), "{name} is shared{}", inside.ran());
+        }
+    });
+}
+
 /// Root without capabilities is bound by the mode of files like anybody else.
 #[test]
 fn modes_bind_a_root_caller() {

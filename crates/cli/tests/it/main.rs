@@ -5,6 +5,8 @@ mod absent;
 #[cfg(test)]
 mod descriptors;
 #[cfg(test)]
+mod edges;
+#[cfg(test)]
 mod environment;
 #[cfg(test)]
 mod files;

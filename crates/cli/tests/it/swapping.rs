@@ -77,27 +77,3 @@ fn f14_a_directory_and_a_link_change_places() {
         world.probe(["write", real.join("f").to_str().unwrap()]).ok();
     });
 }
-
-/// The very path of a rule is replaced by another file: never does the other one lose its protection to it.
-#[test]
-fn f14_a_secret_and_a_decoy_change_places() {
-    each_caller(|world| {
-        let secret = world.file("vault/secret", "SECRET");
-        let decoy = world.file("vault/decoy", "decoy");
-        let (over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
-        std::thread::scope(|threads| {
-            let _end = End(&over);
-            threads.spawn(|| swap(&secret, &decoy, &over, &swaps));
-            for _ in 0..100 {
-                // Both names are denied, so whichever file is where, neither may be read.
-                let ran = world
-                    .run()
-                    .with("--deny-read", &secret)
-                    .with("--deny-read", &decoy)
-                    .shell("cat vault/secret vault/decoy");
-                assert!(ran.stdout.is_empty(), "a denied file was read{ran}");
-            }
-        });
-        assert!(swaps.load(Ordering::Relaxed) > 100);
-    });
-}
