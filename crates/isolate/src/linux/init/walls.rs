@@ -32,7 +32,7 @@ pub(super) fn build(
         set_attributes(CWD, c"/", Attributes { set, private: false, recursive: true }).during(Step::Root)?;
     }
     mapped().during(Step::Root)?;
-    rustix::process::umask(Mode::empty());
+    let callers_umask = rustix::process::umask(Mode::empty());
     // The kernel gives a fresh /proc only while one that shows everything is still in sight.
     let proc = devices::new_proc().during(Step::Proc)?;
     let staging = Staging::lay(&devices).during(Step::Staging)?;
@@ -55,7 +55,7 @@ pub(super) fn build(
         pivot(&root).during(Step::Pivot)?;
     }
     covers.lay(script.caller).during(Step::Cover)?;
-    rustix::process::umask(Mode::from_raw_mode(0o022));
+    rustix::process::umask(callers_umask);
     rustix::process::chdir(c"/").during(Step::Root)
 }
 
