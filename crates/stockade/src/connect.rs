@@ -3,7 +3,7 @@
 use crate::crossing::{CrossError, Crossing, judge};
 use crate::relay::{Inlet, Outlet};
 use crate::wiring::Wiring;
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,20 +19,22 @@ pub(crate) struct Connected {
     pub(crate) descriptors: Vec<(OwnedFd, i32)>,
     /// Where bytes of captured output and error go, where the caller gave a descriptor for them.
     pub(crate) outlets: [Option<Outlet>; 2],
-    /// Copies the caller's input into the command's.
-    pub(crate) input: Option<(Inlet, Outlet)>,
+    /// Copy the caller's input into the command's.
+    pub(crate) inputs: Vec<(Inlet, Outlet)>,
     /// Copy the command's output to the caller's.
     pub(crate) outputs: Vec<(Inlet, Outlet)>,
 }
 
 /// Judges every descriptor and replaces those that must not cross.
 pub(crate) fn connect(wiring: Wiring, plan: &Plan, files: &dyn Files) -> Result<Connected, CrossError> {
-    for (descriptor, number) in &wiring.descriptors {
-        // The caller named it, so it goes in as it is; a way out of the sandbox it must not be.
-        judge(descriptor, *number, plan, files)?;
-    }
     let mut connected = Connected::empty();
-    connected.descriptors = wiring.descriptors;
+    for (descriptor, number) in wiring.descriptors {
+        let crossed = match judge(&descriptor, number, plan, files)? {
+            Crossing::Relay => connected.relay_named(descriptor, number)?,
+            Crossing::Inherit | Crossing::Null => descriptor,
+        };
+        connected.descriptors.push((crossed, number));
+    }
     let mut shared = None;
     for (number, stdio) in (0_u8..).zip(wiring.stdio) {
         let at = usize::from(number);
@@ -41,10 +43,10 @@ pub(crate) fn connect(wiring: Wiring, plan: &Plan, files: &dyn Files) -> Result<
                 let number = i32::from(number);
                 match judge(&descriptor, number, plan, files)? {
                     Crossing::Null => Ok(Stdio::Null),
-                    Crossing::Relay if at == 0 => connected.feed(descriptor),
+                    Crossing::Relay if at == 0 => connected.feed(descriptor).map(Stdio::Descriptor),
                     // Counting bytes needs the engine's own pipe.
                     _ if at > 0 && plan.limits.max_output.is_some() => connected.count(descriptor, at - 1),
-                    Crossing::Relay => connected.drain(descriptor, &mut shared),
+                    Crossing::Relay => connected.drain(descriptor, &mut shared).map(Stdio::Descriptor),
                     Crossing::Inherit => Ok(Stdio::Descriptor(descriptor)),
                 }
                 .map_err(|source| CrossError::Unusable { number, source })?
@@ -83,7 +85,7 @@ impl Connected {
             stdio: [Stdio::Null, Stdio::Null, Stdio::Null],
             descriptors: Vec::new(),
             outlets: [None, None],
-            input: None,
+            inputs: Vec::new(),
             outputs: Vec::new(),
         }
     }
@@ -93,29 +95,40 @@ impl Connected {
         std::mem::replace(&mut self.stdio, [Stdio::Null, Stdio::Null, Stdio::Null])
     }
 
-    fn feed(&mut self, descriptor: OwnedFd) -> io::Result<Stdio> {
+    /// A named file goes through a pipe in the one direction it is open for.
+    fn relay_named(&mut self, descriptor: OwnedFd, number: i32) -> Result<OwnedFd, CrossError> {
+        let unusable = |source: io::Error| CrossError::Unusable { number, source };
+        let flags = rustix::fs::fcntl_getfl(&descriptor).map_err(|error| unusable(error.into()))?;
+        match flags & OFlags::RWMODE {
+            OFlags::RDONLY => self.feed(descriptor).map_err(unusable),
+            OFlags::WRONLY => self.drain(descriptor, &mut None).map_err(unusable),
+            _ => Err(CrossError::BothWays { number }),
+        }
+    }
+
+    fn feed(&mut self, descriptor: OwnedFd) -> io::Result<OwnedFd> {
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
         // The command owns the pipe's inode: without the write bit, opening descriptor 0 for writing is
         // refused as it would be for the file itself. The same below, the other way round.
         rustix::fs::fchmod(&reading, Mode::RUSR)?;
-        self.input = Some((Inlet::new(descriptor)?, Outlet::unshared(writing)?));
-        Ok(Stdio::Descriptor(reading))
+        self.inputs.push((Inlet::new(descriptor)?, Outlet::unshared(writing)?));
+        Ok(reading)
     }
 
-    fn drain(&mut self, descriptor: OwnedFd, shared: &mut Shared) -> io::Result<Stdio> {
+    fn drain(&mut self, descriptor: OwnedFd, shared: &mut Shared) -> io::Result<OwnedFd> {
         let seen = rustix::fs::fstat(&descriptor)?;
         let identity = (seen.st_dev, seen.st_ino);
         // `>file 2>&1`: two pipes would shuffle the lines.
         if let Some((same, writing)) = shared
             && *same == identity
         {
-            return Ok(Stdio::Descriptor(writing.try_clone()?));
+            return writing.try_clone();
         }
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::fs::fchmod(&writing, Mode::WUSR)?;
         self.outputs.push((Inlet::new(reading)?, Outlet::new(descriptor)?));
         *shared = Some((identity, writing.try_clone()?));
-        Ok(Stdio::Descriptor(writing))
+        Ok(writing)
     }
 
     fn count(&mut self, descriptor: OwnedFd, stream: usize) -> io::Result<Stdio> {

@@ -36,6 +36,14 @@ pub enum CrossError {
         /// What it is.
         what: &'static str,
     },
+    /// A file the policy does not open fully, held for reading and writing: no pipe can stand for it.
+    #[error(
+        "descriptor {number} is a file open for reading and writing that the policy does not open; nothing was run\nhint: open it for one of the two, or allow its path with --allow-write"
+    )]
+    BothWays {
+        /// Its number inside.
+        number: i32,
+    },
     /// It could not be looked at or relayed.
     #[error("cannot use descriptor {number}: {source}")]
     Unusable {

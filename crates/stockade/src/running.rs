@@ -49,7 +49,7 @@ pub(crate) struct Copying {
     outlets: [Option<Outlet>; 2],
     /// Captured bytes that their outlet has not taken yet: which outlet, the bytes, how many are gone.
     pending: Option<(usize, Vec<u8>, usize)>,
-    input: Option<JoinHandle<()>>,
+    inputs: Vec<JoinHandle<()>>,
     outputs: Vec<JoinHandle<()>>,
 }
 
@@ -59,7 +59,7 @@ impl Copying {
         Self {
             outlets: connected.outlets,
             pending: None,
-            input: connected.input.map(|(from, to)| tokio::spawn(copy(from, to))),
+            inputs: connected.inputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
             outputs: connected.outputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
         }
     }
@@ -67,7 +67,7 @@ impl Copying {
 
 impl Drop for Copying {
     fn drop(&mut self) {
-        self.input.iter().chain(&self.outputs).for_each(JoinHandle::abort);
+        self.inputs.iter().chain(&self.outputs).for_each(JoinHandle::abort);
     }
 }
 
@@ -204,9 +204,7 @@ impl Running {
         if let Source::Walled(_, sandbox) = &self.source {
             sandbox.destroy().await;
         }
-        if let Some(input) = &self.copying.input {
-            input.abort();
-        }
+        self.copying.inputs.iter().for_each(JoinHandle::abort);
         // Every writer is dead, so each copy reaches its end.
         while let Some(output) = self.copying.outputs.last_mut() {
             let _ = output.await;

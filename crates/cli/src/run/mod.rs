@@ -182,11 +182,21 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     let mut log = events.map(EventLog::open).transpose()?;
     let report = report.map(Report::prepare).transpose()?;
 
-    let mut running = tokio::select! {
-        biased;
-        signal = signals.next() => return Ok(status::of_command(128 + signal)),
-        started = runtime.start(prepared, wiring) => started?,
+    let mut early = None;
+    let mut starting = std::pin::pin!(runtime.start(prepared, wiring));
+    let mut running = loop {
+        tokio::select! {
+            biased;
+            started = &mut starting => break started?,
+            // The command may be running already and deserves its time to tidy up, but only once.
+            signal = signals.next() => if early.replace(signal).is_some() {
+                return Ok(status::of_command(128 + signal));
+            },
+        }
     };
+    if let Some(signal) = early {
+        running.cancel(signal);
+    }
     tell_walls(voice, &plan, &running);
     let beside = beside.map(tokio::spawn);
     let terminal = match running.terminal().filter(|_| wants_terminal) {

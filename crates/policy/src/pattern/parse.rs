@@ -120,15 +120,25 @@ fn pattern(atoms: &[Atom], base: &Path, floating: Floating) -> Result<Pattern, P
         .collect();
     let bare = parts.len() == 1 && !atoms.contains(&Atom::Plain('/'));
     let mut segments = Vec::with_capacity(parts.len() + 1);
+    // A glob that begins with names holds below those names and nowhere else.
+    let mut begins_with_names = false;
     for part in parts {
         match glob::segment(part) {
             Segment::Name(name) if *name == *b".." => {
                 if !segments.is_empty() {
                     return Err(PatternError::UpAfterWildcard);
                 }
+                begins_with_names = true;
                 base.push("..");
             }
-            Segment::Name(name) if segments.is_empty() => base.push(String::from_utf8_lossy(&name).as_ref()),
+            // One of `{a,b}`: a bare name like any other.
+            Segment::Name(name) if bare && floating == Floating::DeepAndBare => {
+                segments.push(Segment::Name(name));
+            }
+            Segment::Name(name) if segments.is_empty() => {
+                begins_with_names = true;
+                base.push(String::from_utf8_lossy(&name).as_ref());
+            }
             // Two in a row say no more than one.
             Segment::Deep if segments.last() == Some(&Segment::Deep) => {}
             segment => segments.push(segment),
@@ -137,6 +147,7 @@ fn pattern(atoms: &[Atom], base: &Path, floating: Floating) -> Result<Pattern, P
     let deep = segments.first() == Some(&Segment::Deep);
     shorten(&mut segments);
     let floats = !absolute
+        && !begins_with_names
         && match (floating, segments.first()) {
             (Floating::Never, _) | (_, None) => false,
             (_, Some(Segment::Deep)) => atoms.first() != Some(&Atom::Plain('.')),

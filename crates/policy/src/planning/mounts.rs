@@ -6,7 +6,7 @@
 use crate::access::Standing;
 use crate::inputs::Shape;
 use crate::policy::Policy;
-use crate::rules::{List, RuleId};
+use crate::rules::{List, Place, RuleId};
 use crate::survey::{Point, Survey, holds, order};
 use crate::{FileKind, Files, MaskLook, Mount, MountKind, Rights, RootView};
 use std::collections::HashSet;
@@ -103,7 +103,14 @@ impl<'s> Layer<'_, 's> {
             level.mask = Some(self.mounts.len());
             self.emit(path, MountKind::Mask { identity, look }, deciding(&standing, rights, group));
         }
-        if surroundings.write && !rights.write && (standing.kept.is_some() || standing.sealed.is_some()) {
+        // A rule found by its place has to find it there the next time, too; one that holds at any depth
+        // finds it wherever it went.
+        let by_place = group.iter().any(|point| {
+            let rule = book.get(point.rule);
+            rule.list == List::DenyRead && matches!(rule.place, Place::Literal(_) | Place::Anchored { .. })
+        });
+        let named = by_place || standing.kept.is_some() || standing.sealed.is_some();
+        if surroundings.write && !rights.write && named {
             self.pin_above(path, deciding(&standing, rights, group));
         }
         self.levels.push(level);

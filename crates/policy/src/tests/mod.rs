@@ -8,4 +8,3 @@ mod plans;
 mod protection;
 mod schema;
 #[cfg(unix)]
-mod speed;
