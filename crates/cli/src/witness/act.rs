@@ -63,7 +63,8 @@ acts! {
     WriteProcSys "write-proc-sys" MountNamespace "open /proc/sys for writing";
     TraceInit "trace-init" PidNamespace "trace process 1";
     Network "network" NetworkNamespace "reach the host's loopback or any network";
-    ReopenNamed "reopen-named" Landlock "write to a file handed in for reading";
+    // The private /dev is writable as far as its mount goes: only the second wall refuses.
+    CreateInDev "create-in-dev" Landlock "create a file in the private /dev";
     UnixSocket "unix-socket" Seccomp "connect to a unix socket";
     IoUring "io-uring" Seccomp "set up io_uring";
     UserNamespace "user-namespace" Seccomp "make a user namespace";
@@ -72,6 +73,7 @@ acts! {
     Vsock "vsock" Seccomp "open a vsock socket";
     Packet "packet" Seccomp "open a packet socket";
     Netlink "netlink" Seccomp "open a netlink socket other than route";
+    ReopenNamed "reopen-named" Launcher "write to a file handed in for reading";
     ReopenInput "reopen-input" Launcher "open standard input for writing";
     Descriptor "descriptor" Launcher "use a descriptor of the launcher's";
     Variable "variable" Launcher "read a secret variable of the caller's";
@@ -87,6 +89,7 @@ impl Act {
             Self::WriteProcSys => fs::read("/proc/self/status").map(drop),
             Self::TraceInit => Ok(rustix::process::test_kill_process(rustix::process::getpid())?),
             Self::Network => own_loopback(),
+            Self::CreateInDev => File::create_new("/dev/shm/stockade-witness").map(drop),
             Self::ReopenNamed => File::open(by_number(scene.named)).map(drop),
             Self::ReopenInput => read_input(),
             Self::UnixSocket => UnixStream::pair().map(drop),
@@ -118,6 +121,7 @@ impl Act {
             }
             Self::TraceInit => sys::trace(1),
             Self::Network => beyond(scene.port),
+            Self::CreateInDev => File::create_new("/dev/stockade-witness").map(drop),
             Self::ReopenNamed => reopen(scene.named),
             Self::ReopenInput => reopen(0),
             Self::UnixSocket => UnixStream::connect(scene.outside.join("socket")).map(drop),

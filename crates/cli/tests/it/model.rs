@@ -93,6 +93,10 @@ impl Part {
 }
 
 fn glob(parts: &[Part], names: &[&str]) -> bool {
+    // A rule holds for everything below what it names, so `x/**/*` names no more than `x/*`.
+    if let [before @ .., Part::AnyDepth, Part::Any] = parts {
+        return glob(&[before, &[Part::Any]].concat(), names);
+    }
     match parts.split_first() {
         None => names.is_empty(),
         Some((Part::AnyDepth, rest)) => (0..=names.len()).any(|skipped| glob(rest, &names[skipped..])),

@@ -7,4 +7,3 @@ mod model;
 mod plans;
 mod protection;
 mod schema;
-#[cfg(unix)]
