@@ -177,3 +177,119 @@ fn skip(count: usize) -> sock_filter {
 fn ret(action: u32) -> sock_filter {
     sock_filter { code: (BPF_RET | BPF_K) as u16, jt: 0, jf: 0, k: action }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the program answers to a call, by interpreting it as the kernel would.
+    fn answer(program: &[sock_filter], arch: u32, number: u32, arguments: [u64; 6]) -> u32 {
+        let (mut at, mut value) = (0, 0_u32);
+        loop {
+            let step = program[at];
+            at += 1;
+            let code = u32::from(step.code);
+            let jump = |taken: bool| usize::from(if taken { step.jt } else { step.jf });
+            if code == BPF_LD | BPF_W | BPF_ABS {
+                value = match step.k {
+                    NUMBER_OFFSET => number,
+                    ARCH_OFFSET => arch,
+                    offset => arguments[((offset - ARGS_OFFSET) / 8) as usize] as u32,
+                };
+            } else if code == BPF_RET | BPF_K {
+                return step.k;
+            } else if code == BPF_JMP | BPF_JA {
+                at += step.k as usize;
+            } else if code == BPF_ALU | BPF_AND | BPF_K {
+                value &= step.k;
+            } else if code == BPF_JMP | BPF_JEQ | BPF_K {
+                at += jump(value == step.k);
+            } else if code == BPF_JMP | BPF_JGE | BPF_K {
+                at += jump(value >= step.k);
+            } else if code == BPF_JMP | BPF_JGT | BPF_K {
+                at += jump(value > step.k);
+            } else if code == BPF_JMP | BPF_JSET | BPF_K {
+                at += jump(value & step.k != 0);
+            } else {
+                panic!("unknown instruction {code:#x}");
+            }
+        }
+    }
+
+    fn strict() -> SyscallPlan {
+        SyscallPlan { unix_sockets: UnixSockets::PairsOnly, nested_user_namespaces: Switch::Refused }
+    }
+
+    fn asked(plan: &SyscallPlan, call: libc::c_long, arguments: &[u64]) -> u32 {
+        let mut six = [0; 6];
+        six[..arguments.len()].copy_from_slice(arguments);
+        answer(&assemble(plan), AUDIT_ARCH, call as u32, six)
+    }
+
+    #[test]
+    fn every_row_of_the_table_refuses_and_its_neighbours_pass() {
+        let program = assemble(&strict());
+        for number in 0..=table::HIGHEST {
+            let rules: Vec<_> = table::RULES.iter().filter(|rule| rule.call == number).collect();
+            let got = answer(&program, AUDIT_ARCH, number, [0; 6]);
+            match rules.iter().find(|rule| rule.when.is_empty()) {
+                Some(rule) => assert_eq!(got, refusal(rule.errno), "call {number}"),
+                None if rules.is_empty() => assert_eq!(got, SECCOMP_RET_ALLOW, "call {number}"),
+                None => {}
+            }
+        }
+        assert_eq!(answer(&program, AUDIT_ARCH, table::HIGHEST + 1, [0; 6]), refusal(libc::ENOSYS as u32));
+    }
+
+    #[test]
+    fn other_interfaces_are_killed() {
+        let program = assemble(&strict());
+        assert_eq!(answer(&program, 0x4000_0003, 20, [0; 6]), SECCOMP_RET_KILL_PROCESS);
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(answer(&program, AUDIT_ARCH, X32_BIT | 1, [0; 6]), SECCOMP_RET_KILL_PROCESS);
+        }
+    }
+
+    #[test]
+    fn arguments_are_judged_by_their_low_half() {
+        let eperm = refusal(libc::EPERM as u32);
+        let strict = strict();
+        let high = 0xdead_beef_0000_0000;
+        for (call, arguments, expected) in [
+            (libc::SYS_ioctl, &[0, 0x5412][..], eperm),
+            (libc::SYS_ioctl, &[0, high | 0x5412], eperm),
+            (libc::SYS_ioctl, &[0, 0x5401], SECCOMP_RET_ALLOW),
+            (libc::SYS_clone, &[0x1000_0000], eperm),
+            (libc::SYS_clone, &[high | 0x0011], SECCOMP_RET_ALLOW),
+            (libc::SYS_unshare, &[0x400], SECCOMP_RET_ALLOW),
+            (libc::SYS_unshare, &[0x80], eperm),
+            (libc::SYS_socket, &[1, 1, 0], eperm),
+            (libc::SYS_socket, &[2, 1, 0], SECCOMP_RET_ALLOW),
+            (libc::SYS_socket, &[10, 2 | 0o2000000, 17], SECCOMP_RET_ALLOW),
+            (libc::SYS_socket, &[2, 3, 1], eperm),
+            (libc::SYS_socket, &[2, 1, 132], eperm),
+            (libc::SYS_socket, &[16, 3, 0], SECCOMP_RET_ALLOW),
+            (libc::SYS_socket, &[16, 3, 15], eperm),
+            (libc::SYS_socket, &[40, 1, 0], eperm),
+            (libc::SYS_socketpair, &[1, 1, 0], SECCOMP_RET_ALLOW),
+            (libc::SYS_socketpair, &[1, 5 | 0o4000, 0], SECCOMP_RET_ALLOW),
+            (libc::SYS_socketpair, &[1, 2, 0], eperm),
+            (libc::SYS_socketpair, &[1, 3, 0], eperm),
+            (libc::SYS_personality, &[0xffff_ffff], SECCOMP_RET_ALLOW),
+            (libc::SYS_personality, &[0x0040_0000], eperm),
+        ] {
+            assert_eq!(asked(&strict, call, arguments), expected, "call {call} {arguments:x?}");
+        }
+    }
+
+    #[test]
+    fn switches_lift_their_rows_and_no_others() {
+        let open = SyscallPlan { unix_sockets: UnixSockets::All, nested_user_namespaces: Switch::Allowed };
+        let eperm = refusal(libc::EPERM as u32);
+        assert_eq!(asked(&open, libc::SYS_socket, &[1, 2, 0]), SECCOMP_RET_ALLOW);
+        assert_eq!(asked(&open, libc::SYS_socketpair, &[1, 2, 0]), SECCOMP_RET_ALLOW);
+        assert_eq!(asked(&open, libc::SYS_clone3, &[]), SECCOMP_RET_ALLOW);
+        assert_eq!(asked(&open, libc::SYS_socket, &[40, 1, 0]), eperm);
+        assert_eq!(asked(&open, libc::SYS_io_uring_setup, &[]), eperm);
+    }
+}
