@@ -97,7 +97,9 @@ impl Standing {
         if of(List::Open).next().is_some() {
             now.secret = None;
         }
-        for rule in of(List::AllowRead) {
+        // A tie goes to allowRead, but not to that of a weaker voice: a flag's denial beats a preset's wish.
+        let denied_by = of(List::DenyRead).map(|rule| book.layer(rule)).max().unwrap_or(Layer::BuiltIn);
+        for rule in of(List::AllowRead).filter(|rule| book.layer(*rule) >= denied_by) {
             now.view = View::Allowed(rule);
             let may = matches!(book.layer(rule), Layer::User | Layer::Flag | Layer::Grant);
             // The entry's own directory cannot be opened; a single file can, by its name.

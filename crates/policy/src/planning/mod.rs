@@ -9,7 +9,8 @@ use crate::policy::Policy;
 use crate::settings::native::{Caches, Temporary};
 use crate::survey::{self, Bounds, PlanError, Survey};
 use crate::{
-    Files, Layer, NetworkPlan, Notice, NoticeWeight, Plan, Request, Switch, SyscallPlan, UnixSockets, presets,
+    Files, Layer, NetworkPlan, Notice, NoticeWeight, Plan, Request, RuleRef, Switch, SyscallPlan,
+    UnixSockets, presets,
 };
 use std::path::Path;
 
@@ -40,6 +41,7 @@ impl Policy {
         let network = if bare { NetworkPlan::Host } else { NetworkPlan::Loopback };
         let chosen = self.environment.choose(&request.environment, &self.setting(bare));
         let mut notices = self.notices.clone();
+        notices.extend(self.absent_options(&survey));
         notices.extend(self.absent_notice(&survey));
         let layers = layers::needs(self, &survey, network);
         notices.extend(survey.notices);
@@ -77,6 +79,17 @@ impl Policy {
             _ => Some(Path::new(PRIVATE_CACHE)),
         };
         Setting { temporary, cache, bare }
+    }
+
+    /// Whoever types a rule means a file that is there.
+    fn absent_options(&self, survey: &Survey) -> Vec<Notice> {
+        let typed = survey.absent.iter().map(|id| self.book.quote(*id));
+        let denials = typed.filter(|rule| rule.origin.source.starts_with("--deny-"));
+        let notice = |rule: RuleRef| Notice {
+            text: format!("{rule} names nothing that exists, so it protects nothing yet"),
+            weight: NoticeWeight::Warning,
+        };
+        denials.map(notice).collect()
     }
 
     fn absent_notice(&self, survey: &Survey) -> Option<Notice> {

@@ -6,7 +6,7 @@
 use crate::access::Standing;
 use crate::inputs::Shape;
 use crate::policy::Policy;
-use crate::rules::{List, Place, RuleId};
+use crate::rules::{List, RuleId};
 use crate::survey::{Point, Survey, holds, order};
 use crate::{FileKind, Files, MaskLook, Mount, MountKind, Rights, RootView};
 use std::collections::HashSet;
@@ -87,7 +87,8 @@ impl<'s> Layer<'_, 's> {
             level.shown = NOTHING;
             level.mask = None;
             self.emit(path, private_kind(path), private.rule);
-        } else if rights == surroundings {
+        } else if rights == surroundings || (identity.kind == FileKind::Symlink && !rights.read) {
+            // A link in a hidden place is hidden with it.
             level.mounted = false;
         } else if rights.read {
             if let Some(mask) = mask
@@ -103,14 +104,8 @@ impl<'s> Layer<'_, 's> {
             level.mask = Some(self.mounts.len());
             self.emit(path, MountKind::Mask { identity, look }, deciding(&standing, rights, group));
         }
-        // A rule found by its place has to find it there the next time, too; one that holds at any depth
-        // finds it wherever it went.
-        let by_place = group.iter().any(|point| {
-            let rule = book.get(point.rule);
-            rule.list == List::DenyRead && matches!(rule.place, Place::Literal(_) | Place::Anchored { .. })
-        });
-        let named = by_place || standing.kept.is_some() || standing.sealed.is_some();
-        if surroundings.write && !rights.write && named {
+        // Moved away, it could come back under another name, or hide from the next search.
+        if surroundings.write && !rights.write {
             self.pin_above(path, deciding(&standing, rights, group));
         }
         self.levels.push(level);

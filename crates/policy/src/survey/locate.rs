@@ -1,5 +1,6 @@
 //! From a path as written to the file it means.
 
+use crate::rules::List;
 use crate::{FileKind, Files, Identity};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,8 +12,16 @@ pub(crate) struct Located {
     /// Without links.
     pub(crate) path: PathBuf,
     pub(crate) identity: Identity,
-    /// The link that was written, if the last name is one: its directory without links, and its name.
-    pub(crate) link: Option<PathBuf>,
+    /// The link that was written, if the last name is one.
+    pub(crate) link: Option<Link>,
+}
+
+/// A link itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Its directory without links, and its name.
+    pub(crate) path: PathBuf,
+    pub(crate) identity: Identity,
 }
 
 /// Looks files up and remembers directories: many rules name files of the same few.
@@ -40,11 +49,31 @@ impl<'a> Locator<'a> {
         match spelled {
             Some(path) if identity.kind != FileKind::Symlink => Some(Located { path, identity, link: None }),
             link => {
+                let link = link.map(|path| Link { path, identity });
                 let path = self.files.resolve(path).ok()?;
                 let identity = self.files.look(&path).ok()?;
                 Some(Located { path, identity, link })
             }
         }
+    }
+
+    /// For a denial whose path goes up again from something that is not there: what it means without the
+    /// detour. Denying too much is the safe mistake.
+    pub(crate) fn tidied(&mut self, path: &Path, list: List) -> Option<Located> {
+        let denies = matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute);
+        if !denies || !path.components().any(|part| part == Component::ParentDir) {
+            return None;
+        }
+        let mut tidy = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => {
+                    tidy.pop();
+                }
+                other => tidy.push(other),
+            }
+        }
+        self.locate(&tidy)
     }
 
     fn directory(&mut self, path: &Path) -> Option<PathBuf> {

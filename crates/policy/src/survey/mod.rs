@@ -15,7 +15,7 @@ pub(crate) use suppose::Supposing;
 
 use crate::policy::Policy;
 use crate::rules::{List, Place, RuleId};
-use crate::{FileKind, Files, Identity, Layer, Notice, NoticeWeight, Switch};
+use crate::{FileKind, Files, Identity, Layer, Notice, NoticeWeight, RuleRef, Switch};
 use locate::{Located, Locator};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,11 +62,20 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
             continue;
         }
         match &rule.place {
-            Place::Literal(path) => match locator.locate(path) {
+            Place::Literal(path) => match locator.locate(path).or_else(|| locator.tidied(path, rule.list)) {
+                Some(found) if opens(rule.list) && planted(policy, files, path, &found.path) => {
+                    survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
+                }
                 Some(found) => add_literal(&mut survey, &mut walk, id, rule.list, found),
-                None => survey.absent.push(id),
+                None => {
+                    keep_dangling(&mut survey, files, id, rule.list, path);
+                    survey.absent.push(id);
+                }
             },
             Place::Anchored { base, glob } => match locator.locate(base) {
+                Some(found) if opens(rule.list) && planted(policy, files, base, &found.path) => {
+                    survey.warn_about_planted(&policy.book.quote(id), base, &found.path);
+                }
                 Some(found) => walk.anchor(found.path, id, glob),
                 None => survey.absent.push(id),
             },
@@ -81,6 +90,35 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
     Ok(survey)
 }
 
+/// Lists that give something.
+fn opens(list: List) -> bool {
+    matches!(list, List::AllowRead | List::AllowWrite | List::AllowExecute)
+}
+
+/// Lists that keep a name as it is.
+fn keeps(list: List) -> bool {
+    matches!(list, List::DenyWrite | List::Protected)
+}
+
+/// Whether a path goes through a link that an earlier command could have planted: one below the workspace.
+fn planted(policy: &Policy, files: &dyn Files, written: &Path, real: &Path) -> bool {
+    let is_link = |path: &Path| files.look(path).is_ok_and(|found| found.kind == FileKind::Symlink);
+    let in_workspace = |path: &Path| {
+        let directory = path.parent().and_then(|parent| files.resolve(parent).ok());
+        directory.is_some_and(|directory| directory.starts_with(&policy.workspace))
+    };
+    written != real && written.ancestors().any(|path| is_link(path) && in_workspace(path))
+}
+
+/// A protected link that leads nowhere could be replaced all the same.
+fn keep_dangling(survey: &mut Survey, files: &dyn Files, rule: RuleId, list: List, path: &Path) {
+    let Ok(identity) = files.look(path) else { return };
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+    if let (true, FileKind::Symlink, Ok(parent)) = (keeps(list), identity.kind, files.resolve(parent)) {
+        survey.points.push(Point { path: parent.join(name), identity, rule });
+    }
+}
+
 fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list: List, found: Located) {
     let Located { path, identity, link } = found;
     match list {
@@ -92,9 +130,11 @@ fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list:
     if let Some(link) = link {
         match list {
             List::AllowRead | List::AllowWrite | List::System => {
-                survey.links.push((link, path.clone(), rule))
+                survey.links.push((link.path, path.clone(), rule))
             }
-            List::DenyWrite | List::Protected => survey.warn_about_link(&link, &path),
+            list if keeps(list) => {
+                survey.points.push(Point { path: link.path, identity: link.identity, rule });
+            }
             _ => {}
         }
     }
@@ -126,15 +166,15 @@ fn warn_about_entries(policy: &Policy, survey: &mut Survey) {
 }
 
 impl Survey {
-    /// A mount protects a file; it cannot be laid over a link.
-    fn warn_about_link(&mut self, link: &Path, target: &Path) {
+    /// An allow rule that a planted link would turn into another.
+    fn warn_about_planted(&mut self, rule: &RuleRef, written: &Path, real: &Path) {
         self.notices.push(Notice {
             text: format!(
-                "{} is a link: {} is protected, the link itself could be replaced where its directory is writable",
-                link.display(),
-                target.display()
+                "{rule} has no effect: {} leads through a link in the workspace, which a command could have planted, to {}; name that path itself",
+                written.display(),
+                real.display()
             ),
-            weight: NoticeWeight::Detail,
+            weight: NoticeWeight::Warning,
         });
     }
 }

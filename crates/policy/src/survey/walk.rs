@@ -1,13 +1,13 @@
 //! One pass over the roots for every rule that is not a plain path.
 
 use super::roots::Start;
-use super::{Bounds, PlanError, Point, Survey, holds, order};
+use super::{Bounds, PlanError, Point, Survey, holds, keeps, opens, order};
 use crate::inputs::Shape;
 use crate::pattern::{Glob, Step};
 use crate::policy::{Policy, WorkspaceGrant};
 use crate::rules::{List, Place, RuleId};
-use crate::{FileKind, Files, Notice, NoticeWeight};
-use std::collections::{HashMap, HashSet};
+use crate::{FileKind, Files, Identity, Notice, NoticeWeight};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,8 +65,6 @@ pub(super) struct Walk<'a> {
     unlistable: Option<RuleId>,
     skipped: Vec<PathBuf>,
     pending: Vec<Visit<'a>>,
-    /// Directories that a matching link made a root of its own.
-    linked_to: HashSet<(PathBuf, bool)>,
     /// Where the walk began last, for messages.
     root: PathBuf,
     matches: usize,
@@ -91,7 +89,6 @@ impl<'a> Walk<'a> {
             unlistable: None,
             skipped: Vec::new(),
             pending: Vec::new(),
-            linked_to: HashSet::new(),
             root: policy.workspace.clone(),
             matches: 0,
             directories: 0,
@@ -206,6 +203,11 @@ impl<'a> Walk<'a> {
                 let listed = Scope { anywhere: true, ..scope };
                 self.match_name(name, listed, &[], &mut hits, &mut Vec::new());
             }
+            if *kind == FileKind::Symlink {
+                // A link on the way to a protected name: what it leads to is protected whole.
+                let protected = |state: &&State| self.policy.book.get(state.rule).list == List::Protected;
+                hits.extend(next.iter().filter(protected).map(|state| state.rule));
+            }
             if protects && bytes == b".git" && !scope.git {
                 self.enter_git(&path.join(name), *kind, &mut hits, &mut below, &mut next);
             }
@@ -214,7 +216,7 @@ impl<'a> Walk<'a> {
                 below.anywhere |= allows.anywhere;
                 below.writable |= allows.writable;
             }
-            if *kind != FileKind::Directory || (scope.git && bytes == b"objects") {
+            if *kind != FileKind::Directory {
                 continue;
             }
             below.anywhere &= !scope.shallow || below.writable;
@@ -358,8 +360,8 @@ impl<'a> Walk<'a> {
         }
         let Ok(mut identity) = self.files.look(path) else { return Ok(allows) };
         let mut target = path.to_owned();
-        let linked = identity.kind == FileKind::Symlink;
-        if linked {
+        if identity.kind == FileKind::Symlink {
+            self.keep_link(path, identity, rules, survey);
             let Some((real, of)) = self.files.resolve(path).ok().and_then(|real| {
                 let identity = self.files.look(&real).ok()?;
                 Some((real, identity))
@@ -370,27 +372,25 @@ impl<'a> Walk<'a> {
         }
         for rule in rules {
             let list = self.policy.book.get(*rule).list;
+            if target != path && opens(list) {
+                survey.warn_about_planted(&self.policy.book.quote(*rule), path, &target);
+                continue;
+            }
             allows.anywhere |= matches!(list, List::AllowRead | List::AllowWrite);
             allows.writable |= list == List::AllowWrite;
-            if linked && matches!(list, List::DenyWrite | List::Protected) {
-                survey.warn_about_link(path, &target);
-            }
             survey.points.push(Point { path: target.clone(), identity, rule: *rule });
         }
         if allows.writable {
             self.writable_roots.push(target.clone());
         }
-        if linked && allows.anywhere {
-            match identity.kind {
-                // Links may lead in circles.
-                FileKind::Directory if self.linked_to.insert((target.clone(), allows.writable)) => {
-                    self.pending.push(Visit { path: target, scope: allows, states: Vec::new() });
-                }
-                FileKind::Directory => {}
-                _ => self.judge_file(&target, survey)?,
-            }
-        }
         Ok(allows)
+    }
+
+    /// A protected name that is a link: the link stays where it is.
+    fn keep_link(&self, path: &Path, identity: Identity, rules: &[RuleId], survey: &mut Survey) {
+        let keeps = |rule: &&RuleId| keeps(self.policy.book.get(**rule).list);
+        let kept = rules.iter().filter(keeps);
+        survey.points.extend(kept.map(|rule| Point { path: path.to_owned(), identity, rule: *rule }));
     }
 
     /// Nobody can say what is in there, so nobody gets in.

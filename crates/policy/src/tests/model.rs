@@ -191,17 +191,22 @@ impl Plain {
         }
     }
 
-    /// The deepest rule speaks, a tie goes to allowRead.
+    /// The deepest rule speaks, a tie goes to allowRead unless only the preset says so.
     fn readable(&self, path: &Path) -> bool {
         for at in path.ancestors() {
-            let speaks = |list: &str| {
-                self.matched.iter().any(|rule| rule.list == list && !rule.built_in && rule.paths.contains(at))
+            let speaks = |list: &str, preset: bool| {
+                self.matched.iter().any(|rule| {
+                    rule.list == list && rule.preset == preset && !rule.built_in && rule.paths.contains(at)
+                })
             };
-            if speaks("allowRead") {
+            if speaks("allowRead", false) {
                 return true;
             }
-            if speaks("denyRead") {
+            if speaks("denyRead", false) {
                 return false;
+            }
+            if speaks("allowRead", true) {
+                return true;
             }
         }
         self.scope == "all" || self.covered("allowWrite", path)
@@ -281,12 +286,26 @@ fn matches_of(
         }
         // A plain path may lead through links.
         if !full.contains(['*', '?', '[']) {
-            found.extend(tree.resolve(Path::new(&full)).ok());
+            found.extend(tree.resolve(Path::new(&full)).is_ok().then(|| PathBuf::from(&full)));
         }
         // So may the fixed beginning of a glob.
         found.extend(through_links(tree, &wanted));
     }
-    found.into_iter().filter_map(|path| tree.resolve(&path).ok()).collect()
+    let glob = is_wild(list, pattern);
+    found
+        .into_iter()
+        .filter(|path| !list.starts_with("allow") || !is_planted(tree, path, glob))
+        .filter_map(|path| tree.resolve(&path).ok())
+        .collect()
+}
+
+/// What allows something does not follow links that a command could have made, nor those a glob finds.
+fn is_planted(tree: &Tree, path: &Path, glob: bool) -> bool {
+    let is_link = |path: &Path| tree.look(path).is_ok_and(|found| found.kind == FileKind::Symlink);
+    let in_workspace = |path: &Path| {
+        path.parent().and_then(|parent| tree.resolve(parent).ok()).is_some_and(|real| real.starts_with("/ws"))
+    };
+    (glob && is_link(path)) || path.ancestors().any(|at| is_link(at) && in_workspace(at))
 }
 
 /// Matches of a glob whose fixed beginning leads through a link.

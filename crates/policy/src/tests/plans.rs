@@ -78,6 +78,8 @@ fn the_default_preset() {
             "/ws/.git/modules/sub bind rwx",
             "/ws/.git/modules/sub/config bind rx",
             "/ws/.vscode bind rx",
+            "/ws/deep bind rwx",
+            "/ws/deep/down bind rwx",
             "/ws/deep/down/.env.local mask",
         ]
     );

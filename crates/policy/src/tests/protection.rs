@@ -2,7 +2,7 @@
 
 use crate::survey::{Bounds, PlanError, survey};
 use crate::testing::{Tree, inputs, load, request, usual_tree};
-use crate::{Explanation, FileKind, Files, Flags, Identity, Inputs, Layer, Policy, Shape};
+use crate::{Explanation, FileKind, Files, Flags, Identity, Inputs, Layer, MountKind, Policy, Shape};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,23 @@ fn a_rule_protects_the_file_and_not_its_spelling() {
     }
     assert!(!writes(&policy, "/data/keep/x", &tree));
     let plan = policy.plan(&request(), &tree).unwrap();
-    assert!(plan.notices.iter().any(|notice| notice.text.contains("the link itself")));
+    let kept = plan.mounts.iter().find(|mount| mount.path == Path::new("/ws/keep")).unwrap();
+    assert!(matches!(kept.kind, MountKind::Bind { identity, .. } if identity.kind == FileKind::Symlink));
+}
+
+#[test]
+fn what_allows_something_does_not_follow_links_a_command_could_have_planted() {
+    let tree = usual_tree()
+        .files(&["/data/out/x", "/home/me/.ssh/id_rsa"])
+        .link("/ws/build", "/data/out")
+        .link("/ws/data", "/home/me/.ssh/id_rsa");
+    let flags =
+        Flags { allow_read: vec!["data".into()], allow_write: vec!["build".into()], ..Flags::default() };
+    let policy = default_with(flags, &tree);
+    assert!(!writes(&policy, "/data/out/x", &tree));
+    assert!(!explain(&policy, "/home/me/.ssh/id_rsa", &tree).read.allowed);
+    let plan = policy.plan(&request(), &tree).unwrap();
+    assert_eq!(plan.notices.iter().filter(|notice| notice.text.contains("planted")).count(), 2);
 }
 
 #[test]
