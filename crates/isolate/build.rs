@@ -29,6 +29,8 @@ struct Rule {
 struct Condition {
     arg: u8,
     #[serde(default)]
+    half: Option<String>,
+    #[serde(default)]
     mask: Option<String>,
     #[serde(default)]
     bits: Option<String>,
@@ -74,6 +76,7 @@ fn table(profile: &Profile) -> Result<String, String> {
             None => "None",
             Some("unixSockets") => "Some(Lift::UnixSockets)",
             Some("nestedUserNamespaces") => "Some(Lift::NestedUserNamespaces)",
+            Some("ordinaryCaller") => "Some(Lift::OrdinaryCaller)",
             Some(other) => return Err(format!("unknown switch {other}")),
         };
         let when = rule.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");
@@ -82,9 +85,12 @@ fn table(profile: &Profile) -> Result<String, String> {
                 Some((_, number)) => number.to_owned(),
                 None => format!("libc::SYS_{call} as u32"),
             };
+            let errno = match rule.errno.as_str() {
+                "0" => "0".to_owned(),
+                name => format!("libc::{name} as u32"),
+            };
             line(format!(
-                "    Rule {{ call: {number}, when: &[{when}], errno: libc::{} as u32, unless: {unless} }},",
-                rule.errno
+                "    Rule {{ call: {number}, when: &[{when}], errno: {errno}, unless: {unless} }},"
             ))?;
         }
     }
@@ -100,5 +106,10 @@ fn condition(condition: &Condition) -> Result<String, String> {
         (None, [], not) if !not.is_empty() => format!("Test::Not(&[{}])", not.join(", ")),
         _ => return Err("a condition needs exactly one of bits, is, not".into()),
     };
-    Ok(format!("Condition {{ arg: {}, mask: {mask}, test: {test} }}", condition.arg))
+    let half = match condition.half.as_deref() {
+        None => "Half::Low",
+        Some("high") => "Half::High",
+        Some(other) => return Err(format!("unknown half {other}")),
+    };
+    Ok(format!("Condition {{ arg: {}, half: {half}, mask: {mask}, test: {test} }}", condition.arg))
 }

@@ -1,7 +1,7 @@
 //! `stockade explain`.
 
 use crate::args::ExplainArgs;
-use crate::voice::Voice;
+use crate::voice::{Voice, harmless};
 use crate::{print, refuse};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -30,7 +30,8 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
         (false, true) => &["write"],
         (true, true) => &["read", "write"],
     };
-    print::text(&explanations.iter().map(|explanation| text(explanation, shown)).collect::<String>())
+    let told: String = explanations.iter().map(|explanation| text(explanation, shown)).collect();
+    print::text(&harmless(&told))
 }
 
 fn text(explanation: &Explanation, shown: &[&str]) -> String {

@@ -30,6 +30,13 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     asked == 0 && present.sa_sigaction == libc::SIG_IGN
 }
 
+/// Makes a file-size limit of the caller's an error that can be told instead of a silent death. Commands
+/// get the signal's default back.
+pub(crate) fn outlive_file_size_limit() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -85,9 +85,21 @@ fn block(prefix: &str, what: &str) -> String {
     text
 }
 
+/// Names may hold escape sequences; they are shown, not obeyed.
+pub(crate) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
+    let odd = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    if !text.contains(odd) {
+        return text.into();
+    }
+    let show = |letter: char| {
+        if odd(letter) { letter.escape_default().to_string() } else { letter.to_string() }
+    };
+    text.chars().map(show).collect::<String>().into()
+}
+
 /// One write, so that lines of several processes do not mix. A closed stderr is nobody's failure.
 fn write(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
 }
 
 #[cfg(test)]
@@ -99,6 +111,12 @@ mod tests {
         assert_eq!(block("stockade: ", "it broke\nhint: mend it\n"), "stockade: it broke\n  hint: mend it\n");
         assert_eq!(block("s: ", "a\nhint: b\nc\nhint: d"), "s: a\n  hint: b\ns: c\n  hint: d\n");
         assert_eq!(block("s: ", "a\n\n  b"), "s: a\n\n  b\n");
+    }
+
+    #[test]
+    fn escape_sequences_are_shown() {
+        assert_eq!(harmless("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
+        assert_eq!(harmless("plain\ttext\n"), "plain\ttext\n");
     }
 
     #[test]

@@ -36,9 +36,9 @@ pub enum CrossError {
         /// What it is.
         what: &'static str,
     },
-    /// A file the policy does not open fully, held for reading and writing: no pipe can stand for it.
+    /// Held for reading and writing: no pipe can stand for it.
     #[error(
-        "descriptor {number} is a file open for reading and writing that the policy does not open; nothing was run\nhint: open it for one of the two, or allow its path with --allow-write"
+        "descriptor {number} is open for reading and writing, and what it leads to is not the sandbox's; nothing was run\nhint: open it for one of the two; a file can be allowed with --allow-write, a socket replaced by a connected pair"
     )]
     BothWays {
         /// Its number inside.
@@ -70,6 +70,11 @@ pub(crate) fn judge(
     match FileType::from_raw_mode(seen.st_mode) {
         FileType::Directory => Err(CrossError::Refused { number, what: "is a directory" }),
         FileType::CharacterDevice if is_null(seen.st_rdev) => Ok(Crossing::Null),
+        // Bytes come out of a device and go in, but its mode and times are the host's. Terminals are not
+        // given at all: who holds one can read what is typed.
+        FileType::CharacterDevice => Ok(Crossing::Relay),
+        FileType::Fifo if !is_nameless(descriptor) => Ok(Crossing::Relay),
+        FileType::Socket if !is_pair(descriptor) => Ok(Crossing::Relay),
         FileType::RegularFile | FileType::BlockDevice => {
             let rights = name(descriptor, (seen.st_dev, seen.st_ino), files)
                 .map(|path| rights_at(plan, &path))
@@ -81,6 +86,22 @@ pub(crate) fn judge(
 }
 
 const NOTHING: Rights = Rights { read: false, write: false, execute: false };
+
+/// A pipe that no path leads to has no mode worth changing.
+fn is_nameless(descriptor: &OwnedFd) -> bool {
+    std::fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+        .is_ok_and(|name| name.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
+}
+
+/// One end of a connected pair leads to its other end and nowhere else. Every other socket belongs to the
+/// host's network, or reaches any socket file by its path.
+fn is_pair(descriptor: &OwnedFd) -> bool {
+    use rustix::net::sockopt::{socket_domain, socket_type};
+    use rustix::net::{AddressFamily, SocketType, getpeername};
+    socket_domain(descriptor) == Ok(AddressFamily::UNIX)
+        && matches!(socket_type(descriptor), Ok(SocketType::STREAM | SocketType::SEQPACKET))
+        && getpeername(descriptor).is_ok()
+}
 
 fn is_null(device: u64) -> bool {
     (rustix::fs::major(device), rustix::fs::minor(device)) == (1, 3)

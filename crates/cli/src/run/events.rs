@@ -67,8 +67,13 @@ impl EventLog {
 
 /// An earlier command may have left a link under this name that leads to a file of ours.
 fn create(path: &Path) -> io::Result<OwnedFd> {
-    let flags =
-        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags = OFlags::WRONLY
+        | OFlags::CREATE
+        | OFlags::TRUNC
+        | OFlags::APPEND
+        | OFlags::NOFOLLOW
+        | OFlags::CLOEXEC
+        | OFlags::NOCTTY;
     Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?)
 }
 

@@ -13,6 +13,7 @@ use crate::args::{AbsentArgs, EventsTarget, PolicyArgs, RunArgs};
 use crate::descriptor::claim;
 use crate::refuse;
 use crate::status;
+use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use events::{EventLog, EventsPlace};
 use report::Report;
@@ -77,6 +78,7 @@ pub(crate) enum Refusal {
 
 /// Runs the command of a command line.
 pub(crate) fn main(args: RunArgs) -> ExitCode {
+    sys::outlive_file_size_limit();
     let level = match (args.quiet, args.verbose) {
         (true, _) => Level::Quiet,
         (_, true) => Level::Verbose,
@@ -178,7 +180,7 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     let prepared = runtime.prepare(runtime.request(command))?;
     announce(voice, &runtime, &prepared);
     let plan = Arc::clone(&prepared.plan);
-    let (wiring, wants_terminal) = wiring::choose(tty, inherit, &prepared)?;
+    let (wiring, terminal_use) = wiring::choose(tty, inherit, &prepared)?;
     let mut log = events.map(EventLog::open).transpose()?;
     let report = report.map(Report::prepare).transpose()?;
 
@@ -199,8 +201,8 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     }
     tell_walls(voice, &plan, &running);
     let beside = beside.map(tokio::spawn);
-    let terminal = match running.terminal().filter(|_| wants_terminal) {
-        Some(outer) => Some(Terminal::begin(outer).map_err(Refusal::Reactor)?),
+    let terminal = match running.terminal() {
+        Some(outer) => Some(Terminal::begin(outer, terminal_use).map_err(Refusal::Reactor)?),
         None => None,
     };
     let end = watch(running, &mut log, &mut signals, terminal).await;

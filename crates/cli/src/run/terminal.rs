@@ -1,6 +1,8 @@
 //! Between the caller's terminal and the command's private one.
 
 use super::raw::Raw;
+use super::wiring::TerminalUse;
+use rustix::termios::isatty;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -20,7 +22,7 @@ pub(super) struct Terminal {
     raw: Option<Raw>,
     resized: Signal,
     continued: Signal,
-    input: JoinHandle<()>,
+    input: Option<JoinHandle<()>>,
     output: JoinHandle<()>,
     /// `output` has been seen to end.
     hung_up: bool,
@@ -37,19 +39,29 @@ pub(super) enum Said {
 
 impl Terminal {
     /// Begins to relay.
-    pub(super) fn begin(outer: OwnedFd) -> io::Result<Self> {
+    pub(super) fn begin(outer: OwnedFd, used: TerminalUse) -> io::Result<Self> {
         let from_command = Inlet::new(outer.try_clone()?)?;
-        let to_command = Outlet::unshared(outer.try_clone()?)?;
-        let from_caller = Inlet::new(io::stdin().as_fd().try_clone_to_owned()?)?;
-        let to_caller = Outlet::new(io::stdout().as_fd().try_clone_to_owned()?)?;
+        let shown_on = match (used, isatty(io::stdout())) {
+            (TerminalUse::Show, false) => io::stderr().as_fd().try_clone_to_owned()?,
+            _ => io::stdout().as_fd().try_clone_to_owned()?,
+        };
+        let to_caller = Outlet::new(shown_on)?;
+        let converses = used == TerminalUse::Converse;
+        let input = if converses {
+            let to_command = Outlet::unshared(outer.try_clone()?)?;
+            let from_caller = Inlet::new(io::stdin().as_fd().try_clone_to_owned()?)?;
+            Some(tokio::spawn(type_in(from_caller, to_command)))
+        } else {
+            None
+        };
         let resized = signal(SignalKind::window_change())?;
         let continued = signal(SignalKind::from_raw(libc::SIGCONT))?;
         let terminal = Self {
             outer,
-            raw: Raw::enter(),
+            raw: if converses { Raw::enter() } else { None },
             resized,
             continued,
-            input: tokio::spawn(type_in(from_caller, to_command)),
+            input,
             output: tokio::spawn(show(from_command, to_caller)),
             hung_up: false,
         };
@@ -82,7 +94,9 @@ impl Terminal {
 
     /// Shows the last words and gives the caller's terminal back.
     pub(super) async fn end(mut self) {
-        self.input.abort();
+        if let Some(input) = &self.input {
+            input.abort();
+        }
         if !self.hung_up {
             let _ = tokio::time::timeout(LAST_WORDS, &mut self.output).await;
         }

@@ -28,12 +28,27 @@ pub(crate) enum WireError {
     TerminalWithoutWalls,
 }
 
-/// The wiring, and whether a private terminal is part of it.
+/// How a private terminal is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TerminalUse {
+    /// Not at all.
+    None,
+    /// What the command prints is shown.
+    Show,
+    /// What is typed reaches the command, too.
+    Converse,
+}
+
+/// The wiring, and how a private terminal is part of it.
+///
+/// The caller's own terminal is never handed in: whoever holds it can read what is typed and change its
+/// modes for good. Descriptors that are terminals become the private one. Input from a terminal is only
+/// passed on when the output goes there, too: in `stockade run -- ls | less` the keys are meant for `less`.
 pub(super) fn choose(
     tty: TtyWish,
     inherit: Vec<(OwnedFd, i32)>,
     prepared: &Prepared,
-) -> Result<(Wiring, bool), WireError> {
+) -> Result<(Wiring, TerminalUse), WireError> {
     let mut wiring = Wiring::descriptors(
         own(0, std::io::stdin().as_fd())?,
         own(1, std::io::stdout().as_fd())?,
@@ -42,26 +57,34 @@ pub(super) fn choose(
     if prepared.decision.verdict == Verdict::Unsandboxed {
         // A plain process inherits what we inherited, terminal and named descriptors included.
         return match tty {
-            TtyWish::AsCaller => Ok((wiring, false)),
+            TtyWish::AsCaller => Ok((wiring, TerminalUse::None)),
             TtyWish::Always => Err(WireError::TerminalWithoutWalls),
         };
     }
     wiring.descriptors = inherit;
     let limited = prepared.plan.limits.max_output.is_some();
-    let interactive = isatty(std::io::stdin()) && isatty(std::io::stdout());
-    let wanted = match (tty, limited) {
-        (TtyWish::Always, true) => return Err(WireError::TerminalWithLimit),
-        (TtyWish::Always, false) => true,
-        (TtyWish::AsCaller, limited) => interactive && !limited,
+    let terminals = [isatty(std::io::stdin()), isatty(std::io::stdout()), isatty(std::io::stderr())];
+    let used = match (tty, terminals) {
+        (TtyWish::Always, _) if limited => return Err(WireError::TerminalWithLimit),
+        (TtyWish::Always, _) | (TtyWish::AsCaller, [true, true, _]) => TerminalUse::Converse,
+        (TtyWish::AsCaller, [_, false, false]) => TerminalUse::None,
+        (TtyWish::AsCaller, _) => TerminalUse::Show,
     };
-    if wanted {
-        let size = window_size();
-        let errors_too = tty == TtyWish::Always || isatty(std::io::stderr());
-        for stdio in &mut wiring.stdio[..if errors_too { 3 } else { 2 }] {
-            *stdio = Stdio::Terminal(size);
+    let private = match (tty, limited) {
+        (TtyWish::Always, _) => [true; 3],
+        // Counting bytes needs pipes.
+        (TtyWish::AsCaller, true) => [false; 3],
+        (TtyWish::AsCaller, false) => [used == TerminalUse::Converse, terminals[1], terminals[2]],
+    };
+    for (at, stdio) in wiring.stdio.iter_mut().enumerate() {
+        if private[at] {
+            *stdio = Stdio::Terminal(window_size());
+        } else if at == 0 && terminals[0] {
+            *stdio = Stdio::Null;
         }
     }
-    Ok((wiring, wanted))
+    let used = if private.contains(&true) { used } else { TerminalUse::None };
+    Ok((wiring, used))
 }
 
 fn own(number: i32, descriptor: std::os::fd::BorrowedFd<'_>) -> Result<OwnedFd, WireError> {

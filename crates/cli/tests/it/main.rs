@@ -23,6 +23,8 @@ mod model;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
+mod planted;
+#[cfg(test)]
 mod procfs;
 #[cfg(test)]
 mod protected;

@@ -4,11 +4,11 @@ use super::init::{self, Workspace};
 use super::probe;
 use super::script::Script;
 use super::sys::{self, Side};
-use super::wire::{Order, Step};
+use super::wire::{Order, PACKET, Report, Step};
 use crate::CreateError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io::{self, Write};
 use stockade_policy::{NetworkPlan, WallLayer};
 use tokio::io::unix::AsyncFd;
@@ -40,9 +40,12 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     drop(theirs);
     // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
     let guard = Unfinished(Some(pidfd));
-    write_maps(pid)?;
-    rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL)
-        .map_err(step("let the set-up go on"))?;
+    let told = write_maps(pid).and_then(|()| {
+        let sent = rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL);
+        sent.map(drop).map_err(step("let the set-up go on"))
+    });
+    // A child that is gone already has said why, which is the better message.
+    told.map_err(|error| early_report(&ours, script).unwrap_or(error))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(step("make the control socket"))?;
     let unwatched = |source| CreateError::Step {
         act: "watch the first process",
@@ -54,6 +57,18 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
         control: sys::watch(ours).map_err(unwatched)?,
         pidfd: sys::watch(guard.finish()?).map_err(unwatched)?,
     })
+}
+
+/// What a child that ended at once had to say.
+fn early_report(control: &OwnedFd, script: &Script) -> Option<CreateError> {
+    let mut packet = [0; PACKET];
+    let (length, _) = rustix::net::recv(control, &mut packet, RecvFlags::DONTWAIT).ok()?;
+    match Report::decode(&packet).filter(|_| length == PACKET)? {
+        Report::Failed { step, index, errno } => {
+            Some(explain(script, step, index, io::Error::from_raw_os_error(errno)))
+        }
+        _ => None,
+    }
 }
 
 /// Kills and reaps a child whose set-up did not get through.
@@ -133,7 +148,13 @@ fn no_namespaces(errno: Errno) -> CreateError {
         layer: WallLayer::UserNamespace,
         because: String::new(),
         reason: format!("new namespaces were refused ({errno})"),
-        hint: probe::namespace_hint(),
+        hint: match errno {
+            Errno::AGAIN | Errno::NOMEM => "the limit of processes (`ulimit -u`) or memory is reached".into(),
+            Errno::NOSPC | Errno::USERS => {
+                "the limit of namespaces is reached: `sysctl user.max_user_namespaces`".into()
+            }
+            _ => probe::namespace_hint(),
+        },
     }
 }
 

@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 
 /// How long a cancelled command has to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long the first process has to kill everybody before it is killed itself.
+const LAST_RESORT: Duration = Duration::from_secs(1);
 /// Events that may wait for a slow reader before the command's own output waits.
 const EVENTS: usize = 64;
 const CHUNK: usize = 64 * 1024;
@@ -41,6 +43,7 @@ impl Pump {
             started: Instant::now(),
             deadline: command.time_limit.map(|limit| (Instant::now() + limit, limit)),
             grace: None,
+            last_resort: None,
             left: command.output_limit,
             limit: command.output_limit.unwrap_or(u64::MAX),
             truncated: false,
@@ -61,6 +64,8 @@ struct Follower {
     deadline: Option<(Instant, Duration)>,
     /// When a cancelled command is killed.
     grace: Option<Instant>,
+    /// When a first process that does not obey (somebody may have stopped it) is killed.
+    last_resort: Option<Instant>,
     /// Bytes of output that may still be passed on; `None` without a limit.
     left: Option<u64>,
     limit: u64,
@@ -77,6 +82,7 @@ enum Woken {
     Wish(Option<Wish>),
     Deadline,
     Grace,
+    LastResort,
 }
 
 #[derive(Clone, Copy)]
@@ -96,6 +102,7 @@ impl Follower {
                 report = self.pump.reports.recv() => Woken::Ended(report),
                 () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
                 () = until(self.grace) => Woken::Grace,
+                () = until(self.last_resort) => Woken::LastResort,
                 wish = wishes.recv(), if wished_for => Woken::Wish(wish),
                 () = readable(self.pump.stdout.as_ref(), &self.events) => Woken::Output(Stream::Stdout),
                 () = readable(self.pump.stderr.as_ref(), &self.events) => Woken::Output(Stream::Stderr),
@@ -119,6 +126,10 @@ impl Follower {
                 }
                 Woken::Deadline => self.time_out().await,
                 Woken::Grace => self.kill_all().await,
+                Woken::LastResort => {
+                    self.last_resort = None;
+                    self.pump.job.shared.kill();
+                }
             }
         };
         // What the command wrote before it ended is in the pipes by now; what others still hold open is
@@ -135,6 +146,7 @@ impl Follower {
 
     async fn kill_all(&mut self) {
         self.grace = None;
+        self.last_resort.get_or_insert(Instant::now() + LAST_RESORT);
         let _ = self.pump.job.shared.send(Order::KillAll, &[]).await;
     }
 

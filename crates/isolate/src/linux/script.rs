@@ -108,6 +108,7 @@ impl Script {
         if !matches!(steps.last(), Some(MountStep { kind: StepKind::Proc, .. })) {
             return Err(CreateError::Plan { reason: "it has no /proc".into() });
         }
+        let caller = if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::User };
         let landlock_handled =
             if landlock_abi >= MIN_LANDLOCK_ABI { rights::handled(landlock_abi) } else { 0 };
         Ok(Self {
@@ -116,9 +117,9 @@ impl Script {
             steps,
             network: plan.network,
             landlock_handled,
-            filter: seccomp::assemble(&plan.syscalls),
+            filter: seccomp::assemble(&plan.syscalls, caller),
             limits: plan.limits.clone(),
-            caller: if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::User },
+            caller,
         })
     }
 }
@@ -198,6 +199,8 @@ fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError>
     let device = rights::READ_FILE | rights::READ_DIR | rights::WRITE_FILE;
     for mount in &plan.mounts {
         match &mount.kind {
+            // What a link leads to has its own rule.
+            MountKind::Bind { identity, .. } if identity.kind == FileKind::Symlink => {}
             MountKind::Bind { identity, rights } => allow(&mount.path, access(*rights, identity.kind))?,
             MountKind::Tmpfs { .. } => allow(&mount.path, u64::MAX)?,
             MountKind::Dev => {

@@ -4,6 +4,7 @@
 //! needs actions the released crates do not have, and a search tree over the call numbers keeps both the
 //! kernel's own per-call cache and the install quick.
 
+use super::script::Caller;
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
     BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use stockade_policy::{Switch, SyscallPlan, UnixSockets};
 
 mod table {
-    use super::{Condition, Lift, Rule, Test};
+    use super::{Condition, Half, Lift, Rule, Test};
     include!(concat!(env!("OUT_DIR"), "/seccomp_native.rs"));
 }
 
@@ -27,8 +28,16 @@ struct Rule {
 /// All conditions of a row must hold for it to refuse.
 struct Condition {
     arg: u8,
+    half: Half,
     mask: u32,
     test: Test,
+}
+
+/// Which 32 bits of an argument are looked at.
+#[derive(Clone, Copy)]
+enum Half {
+    Low,
+    High,
 }
 
 enum Test {
@@ -37,16 +46,18 @@ enum Test {
     Not(&'static [u32]),
 }
 
-/// The switch of the plan that lifts a row.
+/// The switch of the plan, or the fact about the caller, that lifts a row.
 #[derive(Clone, Copy)]
 enum Lift {
+    OrdinaryCaller,
     UnixSockets,
     NestedUserNamespaces,
 }
 
 impl Lift {
-    fn lifted(self, plan: &SyscallPlan) -> bool {
+    fn lifted(self, plan: &SyscallPlan, caller: Caller) -> bool {
         match self {
+            Self::OrdinaryCaller => matches!(caller, Caller::User),
             Self::UnixSockets => plan.unix_sockets == UnixSockets::All,
             Self::NestedUserNamespaces => plan.nested_user_namespaces == Switch::Allowed,
         }
@@ -65,9 +76,10 @@ const ARGS_OFFSET: u32 = 16;
 const X32_BIT: u32 = 0x4000_0000;
 
 /// The program for a plan.
-pub(crate) fn assemble(plan: &SyscallPlan) -> Vec<sock_filter> {
+pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
     let mut blocks: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
-    for rule in table::RULES.iter().filter(|rule| !rule.unless.is_some_and(|lift| lift.lifted(plan))) {
+    for rule in table::RULES.iter().filter(|rule| !rule.unless.is_some_and(|lift| lift.lifted(plan, caller)))
+    {
         blocks.entry(rule.call).or_default().push(rule);
     }
     let mut program = vec![
@@ -119,7 +131,7 @@ fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
     let mut body = vec![ret(refusal(rule.errno))];
     for condition in rule.when.iter().rev() {
         let rest = body.len();
-        let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + low_word())];
+        let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + offset(condition.half))];
         if condition.mask != u32::MAX {
             test.push(sock_filter {
                 code: (BPF_ALU | BPF_AND | BPF_K) as u16,
@@ -154,8 +166,11 @@ fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
     body
 }
 
-const fn low_word() -> u32 {
-    if cfg!(target_endian = "big") { 4 } else { 0 }
+fn offset(half: Half) -> u32 {
+    match (half, cfg!(target_endian = "big")) {
+        (Half::Low, false) | (Half::High, true) => 0,
+        (Half::Low, true) | (Half::High, false) => 4,
+    }
 }
 
 fn refusal(errno: u32) -> u32 {
@@ -194,7 +209,10 @@ mod tests {
                 value = match step.k {
                     NUMBER_OFFSET => number,
                     ARCH_OFFSET => arch,
-                    offset => arguments[((offset - ARGS_OFFSET) / 8) as usize] as u32,
+                    offset => {
+                        let at = offset - ARGS_OFFSET;
+                        (arguments[(at / 8) as usize] >> if at.is_multiple_of(8) { 0 } else { 32 }) as u32
+                    }
                 };
             } else if code == BPF_RET | BPF_K {
                 return step.k;
@@ -223,12 +241,12 @@ mod tests {
     fn asked(plan: &SyscallPlan, call: libc::c_long, arguments: &[u64]) -> u32 {
         let mut six = [0; 6];
         six[..arguments.len()].copy_from_slice(arguments);
-        answer(&assemble(plan), AUDIT_ARCH, call as u32, six)
+        answer(&assemble(plan, Caller::Root), AUDIT_ARCH, call as u32, six)
     }
 
     #[test]
     fn every_row_of_the_table_refuses_and_its_neighbours_pass() {
-        let program = assemble(&strict());
+        let program = assemble(&strict(), Caller::Root);
         for number in 0..=table::HIGHEST {
             let rules: Vec<_> = table::RULES.iter().filter(|rule| rule.call == number).collect();
             let got = answer(&program, AUDIT_ARCH, number, [0; 6]);
@@ -243,7 +261,7 @@ mod tests {
 
     #[test]
     fn other_interfaces_are_killed() {
-        let program = assemble(&strict());
+        let program = assemble(&strict(), Caller::Root);
         assert_eq!(answer(&program, 0x4000_0003, 20, [0; 6]), SECCOMP_RET_KILL_PROCESS);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(answer(&program, AUDIT_ARCH, X32_BIT | 1, [0; 6]), SECCOMP_RET_KILL_PROCESS);
@@ -275,6 +293,14 @@ mod tests {
             (libc::SYS_socketpair, &[1, 5 | 0o4000, 0], SECCOMP_RET_ALLOW),
             (libc::SYS_socketpair, &[1, 2, 0], eperm),
             (libc::SYS_socketpair, &[1, 3, 0], eperm),
+            (libc::SYS_fchmod, &[3, 0o4755], eperm),
+            (libc::SYS_fchmod, &[3, 0o2755], eperm),
+            (libc::SYS_fchmod, &[3, 0o1777], SECCOMP_RET_ALLOW),
+            (libc::SYS_openat, &[0, 0, 0o100, 0o4755], eperm),
+            (libc::SYS_openat, &[0, 0, 0, 0o4755], SECCOMP_RET_ALLOW),
+            (libc::SYS_prlimit64, &[0, 4, 0, 1], SECCOMP_RET_ALLOW),
+            (libc::SYS_prlimit64, &[0, 4, 1 << 32, 0], refusal(0)),
+            (libc::SYS_prlimit64, &[0, 7, 1, 0], SECCOMP_RET_ALLOW),
             (libc::SYS_personality, &[0xffff_ffff], SECCOMP_RET_ALLOW),
             (libc::SYS_personality, &[0x0040_0000], eperm),
         ] {
@@ -291,5 +317,8 @@ mod tests {
         assert_eq!(asked(&open, libc::SYS_clone3, &[]), SECCOMP_RET_ALLOW);
         assert_eq!(asked(&open, libc::SYS_socket, &[40, 1, 0]), eperm);
         assert_eq!(asked(&open, libc::SYS_io_uring_setup, &[]), eperm);
+        let ordinary = assemble(&strict(), Caller::User);
+        let fchmod = |mode| answer(&ordinary, AUDIT_ARCH, libc::SYS_fchmod as u32, [3, mode, 0, 0, 0, 0]);
+        assert_eq!((fchmod(0o2775), fchmod(0o4755)), (SECCOMP_RET_ALLOW, eperm));
     }
 }

@@ -86,20 +86,19 @@ fn place_descriptors(start: &Start<'_>, walls: Option<Ruleset>) -> Result<Option
 }
 
 fn limit(script: &Script) -> Result<(), Errno> {
-    let set = |resource, value: u64| {
-        let limit = rustix::process::getrlimit(resource);
-        let value = limit.maximum.map_or(value, |maximum| maximum.min(value));
-        setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })
-    };
-    // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1.
-    set(Resource::Core, 1)?;
     if let Some(bytes) = script.limits.max_file_size {
-        set(Resource::Fsize, bytes)?;
+        lower(Resource::Fsize, bytes)?;
     }
     if let Some(count) = script.limits.max_file_descriptors {
-        set(Resource::Nofile, count)?;
+        lower(Resource::Nofile, count)?;
     }
     Ok(())
+}
+
+/// Sets a limit for good, or leaves a lower one.
+pub(super) fn lower(resource: Resource, value: u64) -> Result<(), Errno> {
+    let value = rustix::process::getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
+    setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })
 }
 
 fn landlock(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {

@@ -105,6 +105,9 @@ fn raise_descriptor_limit() -> Rlimit {
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
 fn seal(script: &Script) -> Built {
     sys::shed_privileges().during(Step::Privileges)?;
+    // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1. The filter keeps
+    // it there.
+    command::lower(Resource::Core, 1).during(Step::Privileges)?;
     sys::install_filter(&script.filter).during(Step::Seccomp)
 }
 

@@ -1,0 +1,168 @@
+//! What one run prepares for the next, or for the host: moved directories, planted links, set-user-id
+//! programs, and descriptors that lead further than they look.
+
+use crate::act;
+use crate::support::{Pty, binaries, each_caller};
+use std::fs;
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::time::Duration;
+
+/// F12, F20: a secret cannot be carried to where the next run would not look for it.
+#[test]
+fn secrets_stay_where_rules_find_them() {
+    each_caller(|world| {
+        world.file("backend/.env", "SECRET");
+        world.file("config/prod.yml", "SECRET");
+        world.file("plain/file", "text");
+        let first = world.run().with("--deny-read", "config/prod.yml").batch([
+            act!["mkdir", "x"],
+            act!["mkdir", "x/.git"],
+            act!["mkdir", "x/.git/objects"],
+            act!["rename", "backend", "x/.git/objects/backend"],
+            act!["rename", "config", "c2"],
+            act!["rename", "plain", "moved"],
+        ]);
+        first[3].errno(&["EBUSY", "EXDEV"]);
+        first[4].errno(&["EBUSY", "EXDEV"]);
+        first[5].ok();
+        // Were it there already, it would be found there, too.
+        world.file("x/.git/objects/deep/.env", "SECRET");
+        world.run().probe(act!["read", "x/.git/objects/deep/.env"]).errno(&["EACCES"]);
+    });
+}
+
+/// An allow rule means what the person wrote, not what a command made of it.
+#[test]
+fn planted_links_open_nothing() {
+    each_caller(|world| {
+        let key = world.file(world.home.join(".ssh/id_rsa"), "SECRET");
+        let outside = world.dir(world.outside.join("out"));
+        world.run().batch([act!["symlink", &key, "data"], act!["symlink", &outside, "build"]])[1].ok();
+        let ran = world.run().with("--allow-read", "data").with("--allow-write", "build");
+        let answers = ran.batch([act!["read", "data"], act!["create", "build/x"]]);
+        answers[0].errno(&["EACCES"]);
+        answers[1].errno(&["EROFS"]);
+        assert!(answers[0].ran().err().contains("planted"), "{}", answers[0].ran());
+        // Named by itself, the place is open.
+        world.run().with("--allow-write", &outside).probe(act!["create", outside.join("y")]).ok();
+    });
+}
+
+/// F23, F25: a protected name that is a link stays that link.
+#[test]
+fn protected_links_cannot_be_replaced() {
+    each_caller(|world| {
+        world.file("m.json", "{}");
+        world.file("cfg/claude/settings.json", "{}");
+        world.dir(".git");
+        world.file("c", "[core]\n");
+        world.link("m.json", ".mcp.json");
+        world.link("nowhere", ".envrc");
+        world.link("../c", ".git/config");
+        world.link("cfg/claude", ".claude");
+        for name in [".mcp.json", ".envrc", ".git/config", ".claude"] {
+            let answers = world.run().batch([
+                act!["unlink", name],
+                act!["rename", name, "away"],
+                act!["symlink", "evil", "new"],
+                act!["rename", "new", name],
+            ]);
+            answers[0].errno(&["EBUSY"]);
+            answers[1].errno(&["EBUSY", "EXDEV"]);
+            answers[2].ok();
+            answers[3].errno(&["EBUSY", "EXDEV"]);
+            fs::remove_file(world.ws.join("new")).unwrap();
+        }
+        let answers = world.run().batch([
+            act!["read", ".mcp.json"],
+            act!["write", "m.json"],
+            act!["write", ".claude/settings.json"],
+            act!["write", "cfg/claude/settings.json"],
+        ]);
+        answers[0].ok();
+        for refused in &answers[1..] {
+            refused.errno(&["EROFS"]);
+        }
+    });
+}
+
+/// A set-user-id program in the workspace would run outside with the caller's rights.
+#[test]
+fn no_set_user_id_programs() {
+    each_caller(|world| {
+        world.file("tool", "x");
+        let answers = world.run().batch([
+            act!["chmod", "tool", "0o4755"],
+            act!["chmod", "tool", "0o6755"],
+            act!["chmod", "tool", "0o755"],
+        ]);
+        answers[0].errno(&["EPERM"]);
+        answers[1].errno(&["EPERM"]);
+        answers[2].ok();
+        assert_eq!(fs::metadata(world.ws.join("tool")).unwrap().mode() & 0o7777, 0o755);
+    });
+}
+
+/// I26: the limit that keeps piped core handlers away cannot be taken back.
+#[test]
+fn i26_the_core_limit_stays() {
+    each_caller(|world| {
+        let ran = world.run().shell("ulimit -c 0 2>/dev/null; ulimit -Hc; ulimit -Sc");
+        ran.exits(0);
+        let lines =
+            world.run().shell(&format!("ulimit -c 0; exec {} limit core", binaries().probe.display()));
+        assert!(lines.out().contains("soft=1 hard=1"), "{lines}");
+    });
+}
+
+/// I04 to I06: sockets of the caller's belong to the host's network.
+#[test]
+fn sockets_of_the_caller_reach_nowhere_else() {
+    each_caller(|world| {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        listener.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let script = format!(
+            "import socket,os\ntry:\n s=socket.socket(fileno=0)\n s.sendto(b'x',('127.0.0.1',{port}))\n print('SENT')\nexcept OSError as e:\n print('refused')\n"
+        );
+        let socket: OwnedFd = UdpSocket::bind("127.0.0.1:0").unwrap().into();
+        let ran = world.run().input_from(socket).program(["/usr/bin/python3", "-c", &script]);
+        assert_eq!(ran.out(), "refused\n", "{ran}");
+        assert!(listener.recv(&mut [0; 8]).is_err(), "a datagram came out{ran}");
+        let named: OwnedFd = UnixDatagram::unbound().unwrap().into();
+        world.run().holding(named, 9).with("--inherit-fd", "9").program(["true"]).refused_to_start(&["9"]);
+        // One end of a pair leads to its other end only, and crosses.
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let theirs: OwnedFd = theirs.into();
+        world.run().holding(theirs, 9).with("--inherit-fd", "9").shell("echo hello >&9").exits(0);
+        let mut text = [0; 6];
+        std::io::Read::read_exact(&mut &ours, &mut text).unwrap();
+        assert_eq!(&text, b"hello\n");
+    });
+}
+
+/// The caller's terminal is never in the command's hands, whichever descriptor it is on.
+#[test]
+fn the_callers_terminal_stays_outside() {
+    each_caller(|world| {
+        let pty = Pty::open().unwrap();
+        world.give(&pty.name());
+        let before = fs::metadata(pty.name()).unwrap().permissions().mode();
+        let inner = || pty.inner.try_clone().unwrap();
+        // Output only: a terminal of its own.
+        let ran = world
+            .run()
+            .input("")
+            .output_to(inner(), inner())
+            .shell("[ -t 1 ] && tty <&1 > name; chmod 666 /dev/fd/1");
+        ran.exits(0);
+        assert_eq!(fs::read_to_string(world.ws.join("name")).unwrap(), "/dev/pts/0\n", "{ran}");
+        // Input only: the keys are meant for whoever reads the output.
+        let ran = world.run().input_from(inner()).shell("[ -t 0 ] && echo terminal; cat; echo end");
+        assert_eq!(ran.out(), "end\n", "{ran}");
+        assert_eq!(fs::metadata(pty.name()).unwrap().permissions().mode(), before);
+    });
+}
