@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use stockade::{Command, CommandLine, NativeProvider, Plan, Provider, Runtime, Sandbox};
+use stockade::{Afterwards, Command, CommandLine, NativeProvider, Plan, Provider, Runtime, Sandbox, Started};
 use stockade_bench::{Family, family};
 
 /// Its name in a table.
@@ -16,7 +16,10 @@ pub(crate) const WHOLE_ROAD: &str = "library, plan and output included";
 
 /// A plan and an executor to carry it out.
 pub(crate) struct Library {
+    /// One thread, as a small host program has.
     executor: tokio::runtime::Runtime,
+    /// Many, for many sandboxes at once.
+    threads: tokio::runtime::Runtime,
     runtime: Runtime,
     plan: Arc<Plan>,
     workspace: PathBuf,
@@ -32,8 +35,15 @@ impl Library {
         let runtime = Runtime::builder().cwd(&workspace).environment(environment).build()?;
         let request = runtime.request(nothing());
         let plan = runtime.prepare(request)?.plan;
-        let executor = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        Ok(Self { executor: executor.context("could not start an executor")?, runtime, plan, workspace })
+        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        Ok(Self {
+            executor: executor.context("could not start an executor")?,
+            threads: threads.context("could not start threads")?,
+            runtime,
+            plan,
+            workspace,
+        })
     }
 
     /// What most callers do: one call from the request to the outcome, with a plan of its own.
@@ -50,7 +60,7 @@ impl Library {
 
     /// So many at once.
     pub(crate) fn crowd(&self, count: u32) -> Result<()> {
-        self.executor.block_on(async {
+        self.threads.block_on(async {
             let start = |_| tokio::spawn(one(Arc::clone(&self.plan), self.workspace.clone()));
             let tasks: Vec<_> = (0..count).map(start).collect();
             for task in tasks {
@@ -83,8 +93,9 @@ impl Library {
 }
 
 async fn one(plan: Arc<Plan>, workspace: PathBuf) -> Result<()> {
-    let sandbox = NativeProvider::new().create(plan).await?;
-    let running = sandbox.exec(Command::new(["/bin/true"], workspace)).await?;
+    let mut command = Command::new(["/bin/true"], workspace);
+    command.afterwards = Afterwards::End;
+    let Started { sandbox, running } = NativeProvider::new().start(plan, command).await?;
     let outcome = running.wait().await.context("the engine went away")?;
     sandbox.destroy().await;
     ensure!(outcome.exit_code == 0, "`true` ended with {}", outcome.exit_code);

@@ -23,9 +23,18 @@ pub(super) struct Terminal {
     resized: Signal,
     continued: Signal,
     input: Option<JoinHandle<()>>,
-    output: JoinHandle<()>,
+    output: JoinHandle<Silence>,
     /// `output` has been seen to end.
     hung_up: bool,
+}
+
+/// Why nothing more is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    /// Every process has closed the private terminal, most likely by ending.
+    Closed,
+    /// Nobody takes what is shown.
+    Unheard,
 }
 
 /// What a terminal tells its run.
@@ -84,9 +93,9 @@ impl Terminal {
                 self.fit();
                 Said::Adjusted
             }
-            _ = &mut self.output, if !self.hung_up => {
+            silence = &mut self.output, if !self.hung_up => {
                 self.hung_up = true;
-                Said::HungUp
+                if matches!(silence, Ok(Silence::Closed)) { Said::Adjusted } else { Said::HungUp }
             }
             else => std::future::pending().await,
         }
@@ -137,12 +146,13 @@ async fn type_in(mut from: Inlet, mut to: Outlet) {
 }
 
 /// Command to caller.
-async fn show(mut from: Inlet, mut to: Outlet) {
+async fn show(mut from: Inlet, mut to: Outlet) -> Silence {
     let mut buffer = vec![0; STEP];
     // The kernel answers EIO once the last process has closed the inner end.
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
         if to.write_all(&buffer[..count]).await.is_err() {
-            return;
+            return Silence::Unheard;
         }
     }
+    Silence::Closed
 }
