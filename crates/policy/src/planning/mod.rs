@@ -83,7 +83,8 @@ impl Policy {
 
     /// Whoever types a rule means a file that is there.
     fn absent_options(&self, survey: &Survey) -> Vec<Notice> {
-        let typed = survey.absent.iter().map(|id| self.book.quote(*id));
+        let flags = survey.absent.iter().filter(|id| self.book.layer(**id) == Layer::Flag);
+        let typed = flags.map(|id| self.book.quote(*id));
         let denials = typed.filter(|rule| rule.origin.source.starts_with("--deny-"));
         let notice = |rule: RuleRef| Notice {
             text: format!("{rule} names nothing that exists, so it protects nothing yet"),
@@ -93,13 +94,10 @@ impl Policy {
     }
 
     fn absent_notice(&self, survey: &Survey) -> Option<Notice> {
-        let absent: Vec<String> = survey
-            .absent
-            .iter()
-            .filter(|id| self.book.layer(**id) > Layer::BuiltIn)
-            .map(|id| self.book.quote(*id).to_string())
-            .collect();
+        let absent: Vec<_> =
+            survey.absent.iter().filter(|id| self.book.layer(**id) > Layer::BuiltIn).collect();
         let (named, more) = absent.split_at(absent.len().min(NAMED_IN_NOTICE));
+        let named: Vec<String> = named.iter().map(|id| self.book.quote(**id).to_string()).collect();
         let and_more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         (!absent.is_empty()).then(|| Notice {
             text: format!(

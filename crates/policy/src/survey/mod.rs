@@ -112,9 +112,12 @@ fn planted(policy: &Policy, files: &dyn Files, written: &Path, real: &Path) -> b
 
 /// A protected link that leads nowhere could be replaced all the same.
 fn keep_dangling(survey: &mut Survey, files: &dyn Files, rule: RuleId, list: List, path: &Path) {
+    if !keeps(list) {
+        return;
+    }
     let Ok(identity) = files.look(path) else { return };
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
-    if let (true, FileKind::Symlink, Ok(parent)) = (keeps(list), identity.kind, files.resolve(parent)) {
+    if let (FileKind::Symlink, Ok(parent)) = (identity.kind, files.resolve(parent)) {
         survey.points.push(Point { path: parent.join(name), identity, rule });
     }
 }
