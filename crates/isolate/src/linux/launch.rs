@@ -62,7 +62,9 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
 /// What a child that ended at once had to say.
 fn early_report(control: &OwnedFd, script: &Script) -> Option<CreateError> {
     let mut packet = [0; PACKET];
-    let (length, _) = rustix::net::recv(control, &mut packet, RecvFlags::DONTWAIT).ok()?;
+    let mut hear = || rustix::net::recv(control, &mut packet, RecvFlags::DONTWAIT);
+    // That an order of ours went unheard is told before the last words.
+    let (length, _) = hear().or_else(|_| hear()).ok()?;
     match Report::decode(&packet).filter(|_| length == PACKET)? {
         Report::Failed { step, index, errno } => {
             Some(explain(script, step, index, io::Error::from_raw_os_error(errno)))

@@ -251,6 +251,17 @@ impl Shared {
         }
     }
 
+    /// The next report; nothing once the first process is gone and all it said has been heard.
+    async fn next_report(&self) -> Option<Reported> {
+        match self.receive().await {
+            // It went without hearing an order of ours, which the kernel tells before its last words.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::CONNRESET) => {
+                self.receive().await.ok().flatten()
+            }
+            other => other.ok().flatten(),
+        }
+    }
+
     async fn receive(&self) -> io::Result<Option<Reported>> {
         self.control
             .async_io(Interest::READABLE, |socket| {
@@ -276,7 +287,7 @@ impl Shared {
 
 /// Hands reports to whom they concern until the first process is gone, then reaps it.
 async fn keep(shared: Arc<Shared>) {
-    while let Ok(Some((report, terminal))) = shared.receive().await {
+    while let Some((report, terminal)) = shared.next_report().await {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } => {
                 shared.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.ready, true));
