@@ -1,7 +1,7 @@
 //! Turns the caller's wiring into what an engine gets: each descriptor as it is, or through a pipe.
 
 use crate::crossing::{CrossError, Crossing, judge};
-use crate::relay::{Inlet, Outlet};
+use crate::relay::{Feed, Inlet, Outlet, Rest};
 use crate::wiring::Wiring;
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -21,6 +21,8 @@ pub(crate) struct Connected {
     pub(crate) outlets: [Option<Outlet>; 2],
     /// Copy the caller's input into the command's.
     pub(crate) inputs: Vec<(Inlet, Outlet)>,
+    /// The same for files, whose unread rest is given back.
+    pub(crate) feeds: Vec<(Feed, Rest)>,
     /// Copy the command's output to the caller's.
     pub(crate) outputs: Vec<(Inlet, Outlet)>,
 }
@@ -86,6 +88,7 @@ impl Connected {
             descriptors: Vec::new(),
             outlets: [None, None],
             inputs: Vec::new(),
+            feeds: Vec::new(),
             outputs: Vec::new(),
         }
     }
@@ -111,7 +114,12 @@ impl Connected {
         // The command owns the pipe's inode: without the write bit, opening descriptor 0 for writing is
         // refused as it would be for the file itself. The same below, the other way round.
         rustix::fs::fchmod(&reading, Mode::RUSR)?;
-        self.inputs.push((Inlet::new(descriptor)?, Outlet::unshared(writing)?));
+        match Feed::new(descriptor, writing, &reading) {
+            Ok(feed) => self.feeds.push(feed),
+            Err((descriptor, writing)) => {
+                self.inputs.push((Inlet::new(descriptor)?, Outlet::unshared(writing)?));
+            }
+        }
         Ok(reading)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::bare::Bare;
 use crate::connect::Connected;
-use crate::relay::{Outlet, copy};
+use crate::relay::{Feed, Outlet, Rest, copy};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -50,16 +50,20 @@ pub(crate) struct Copying {
     /// Captured bytes that their outlet has not taken yet: which outlet, the bytes, how many are gone.
     pending: Option<(usize, Vec<u8>, usize)>,
     inputs: Vec<JoinHandle<()>>,
+    rests: Vec<Rest>,
     outputs: Vec<JoinHandle<()>>,
 }
 
 impl Copying {
     /// Begins to copy.
     pub(crate) fn begin(connected: Connected) -> Self {
+        let (feeds, rests): (Vec<Feed>, Vec<Rest>) = connected.feeds.into_iter().unzip();
+        let inputs = connected.inputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to)));
         Self {
             outlets: connected.outlets,
             pending: None,
-            inputs: connected.inputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
+            inputs: inputs.chain(feeds.into_iter().map(|feed| tokio::spawn(feed.run()))).collect(),
+            rests,
             outputs: connected.outputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
         }
     }
@@ -204,7 +208,12 @@ impl Running {
         if let Source::Walled(_, sandbox) = &self.source {
             sandbox.destroy().await;
         }
-        self.copying.inputs.iter().for_each(JoinHandle::abort);
+        for input in self.copying.inputs.drain(..) {
+            input.abort();
+            // Cancelled or ended, it no longer writes.
+            let _ = input.await;
+        }
+        self.copying.rests.drain(..).for_each(Rest::give_back);
         // Every writer is dead, so each copy reaches its end.
         while let Some(output) = self.copying.outputs.last_mut() {
             let _ = output.await;

@@ -325,3 +325,21 @@ fn redirections_inside_work() {
         world.run().probe(act!["fd-read", "0"]).ok();
     });
 }
+
+/// What a command leaves of a file is there for the next one.
+#[test]
+fn unread_input_is_given_back() {
+    each_caller(|world| {
+        let list = world.file(world.outside.join("list"), "one\ntwo\nthree\n");
+        let (stockade, list) = (binaries().stockade.display(), list.display());
+        let each = format!("while read word; do {stockade} run -- echo got $word; done < {list}");
+        let ran = world.bare("/bin/sh").opts(["-c", &each]).go();
+        assert_eq!(ran.out(), "got one\ngot two\ngot three\n", "{ran}");
+        let some = format!("{{ {stockade} run -- dd bs=4 count=1 status=none; cat; }} < {list}");
+        let ran = world.bare("/bin/sh").opts(["-c", &some]).go();
+        assert_eq!(ran.out(), "one\ntwo\nthree\n", "{ran}");
+        let all = format!("{{ {stockade} run -- cat; cat; }} < {list}");
+        let ran = world.bare("/bin/sh").opts(["-c", &all]).go();
+        assert_eq!(ran.out(), "one\ntwo\nthree\n", "{ran}");
+    });
+}

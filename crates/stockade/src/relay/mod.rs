@@ -1,7 +1,10 @@
 //! Copying bytes between descriptors of any kind without ever stopping the event loop.
 
+mod feed;
 mod inlet;
 mod outlet;
+
+pub(crate) use feed::{Feed, Rest};
 
 pub use inlet::Inlet;
 pub use outlet::Outlet;
