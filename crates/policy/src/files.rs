@@ -15,6 +15,8 @@ pub trait Files {
     fn look(&self, path: &Path) -> io::Result<Identity>;
     /// The path with every symbolic link, `.` and `..` resolved. Every part must exist.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Where a symbolic link points, as it is written there.
+    fn follow(&self, path: &Path) -> io::Result<PathBuf>;
     /// The names in a directory, in no particular order.
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>>;
 }

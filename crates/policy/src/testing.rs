@@ -124,6 +124,17 @@ impl Files for Tree {
         self.walk(path, 0)
     }
 
+    fn follow(&self, path: &Path) -> io::Result<PathBuf> {
+        let place = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => self.walk(parent, 0)?.join(name),
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        };
+        match self.0.get(&place) {
+            Some(Node::Link(target)) => Ok(PathBuf::from(target)),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         let place = self.walk(path, 0)?;
         if let Some(Node::Broken(error)) = self.0.get(&place) {

@@ -33,6 +33,10 @@ impl Files for RealFiles {
         fs::canonicalize(path)
     }
 
+    fn follow(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         fs::read_dir(path)?
             .map(|entry| entry.and_then(|entry| Ok((entry.file_name(), kind(entry.file_type()?)))))

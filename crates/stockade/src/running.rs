@@ -6,8 +6,9 @@ use crate::relay::{Feed, Outlet, Rest, copy};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 use stockade_isolate::Sandbox;
-use stockade_policy::{Enforcement, Event, Outcome};
+use stockade_policy::{Enforcement, Event, Exit, Outcome};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -42,6 +43,9 @@ impl std::fmt::Debug for Source {
         }
     }
 }
+
+/// How long bytes of a command that was ended may take to reach their reader.
+const LAST_BYTES: Duration = Duration::from_secs(1);
 
 /// Bytes on their way between the caller's descriptors and the command's.
 #[derive(Debug, Default)]
@@ -214,9 +218,16 @@ impl Running {
             let _ = input.await;
         }
         self.copying.rests.drain(..).for_each(Rest::give_back);
-        // Every writer is dead, so each copy reaches its end.
+        // Every writer is dead, so each copy reaches its end, unless a reader does not read. Who was told to
+        // be over by now does not wait for that one.
+        let forced = matches!(&self.last, Some(Event::Exited(outcome))
+            if matches!(outcome.exit, Exit::TimedOut | Exit::Cancelled { .. }));
         while let Some(output) = self.copying.outputs.last_mut() {
-            let _ = output.await;
+            if forced && tokio::time::timeout(LAST_BYTES, &mut *output).await.is_err() {
+                output.abort();
+            } else if !forced {
+                let _ = output.await;
+            }
             self.copying.outputs.pop();
         }
     }

@@ -84,6 +84,10 @@ impl Files for Line {
         RealFiles.resolve(path)
     }
 
+    fn follow(&self, _: &Path) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         RealFiles.list(path)
     }

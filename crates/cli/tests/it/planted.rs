@@ -2,12 +2,14 @@
 //! programs, and descriptors that lead further than they look.
 
 use crate::act;
-use crate::support::{Pty, binaries, each_caller};
+use crate::support::{Pty, binaries, each_caller, exchange};
+use std::ffi::OsStr;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// F12, F20: a secret cannot be carried to where the next run would not look for it.
@@ -164,5 +166,88 @@ fn the_callers_terminal_stays_outside() {
         let ran = world.run().input_from(inner()).shell("[ -t 0 ] && echo terminal; cat; echo end");
         assert_eq!(ran.out(), "end\n", "{ran}");
         assert_eq!(fs::metadata(pty.name()).unwrap().permissions().mode(), before);
+    });
+}
+
+/// F14: a link that comes and goes while the rules are read opens nothing either.
+#[test]
+fn links_that_come_and_go_open_nothing() {
+    each_caller(|world| {
+        world.file(world.home.join(".ssh/id_x"), "SECRET");
+        let key = world.home.join(".ssh/id_x");
+        world.file("d/id_x", "decoy");
+        world.link("../.ssh", "dl");
+        let (one, other) = (world.ws.join("d"), world.ws.join("dl"));
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    exchange(&one, &other).unwrap();
+                }
+            });
+            for _ in 0..60 {
+                let ran = world.run().with("--allow-read", "d/id_x").program([
+                    binaries().probe.as_os_str(),
+                    OsStr::new("read"),
+                    key.as_os_str(),
+                ]);
+                let leaked = ran.out().contains("SECRET");
+                if leaked {
+                    done.store(true, Ordering::Relaxed);
+                }
+                assert!(!leaked, "{ran}");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
+/// A rule that finds its file through links finds it the next time, too.
+#[test]
+fn links_of_a_rule_stay_in_place() {
+    each_caller(|world| {
+        world.file("conf/prod", "SECRET");
+        world.link("conf/prod", ".env");
+        world.file("cfgd/x/s", "SECRET");
+        world.link("cfgd", "cl");
+        let ran = world.run().with("--deny-read", "cl/x/s");
+        let answers = ran.batch([
+            act!["unlink", ".env"],
+            act!["rename", "cl", "cl2"],
+            act!["read", "conf/prod"],
+            act!["read", "cfgd/x/s"],
+            act!["put", "conf/other"],
+        ]);
+        answers[0].errno(&["EBUSY"]);
+        answers[1].errno(&["EBUSY"]);
+        answers[2].errno(&["EACCES"]);
+        answers[3].errno(&["EACCES"]);
+        answers[4].ok();
+    });
+}
+
+/// F23: what a protected directory holds by link, and every link of a chain.
+#[test]
+fn chains_of_protected_links_hold() {
+    each_caller(|world| {
+        world.file("scripts/hook.sh", "#!/bin/sh\n");
+        world.dir(".git/hooks");
+        world.link("../../scripts/hook.sh", ".git/hooks/pre-commit");
+        world.file("cfgreal", "[core]\n");
+        world.link("cfgreal", "cfgl");
+        world.link("../cfgl", ".git/config");
+        world.file("scripts/other.sh", "");
+        let answers = world.run().batch([
+            act!["append", "scripts/hook.sh"],
+            act!["unlink", "scripts/hook.sh"],
+            act!["unlink", "cfgl"],
+            act!["write", "cfgreal"],
+            act!["append", "scripts/other.sh"],
+        ]);
+        answers[0].errno(&["EROFS"]);
+        answers[1].errno(&["EBUSY"]);
+        answers[2].errno(&["EBUSY"]);
+        answers[3].errno(&["EROFS"]);
+        answers[4].ok();
     });
 }

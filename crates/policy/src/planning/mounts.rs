@@ -81,14 +81,22 @@ impl<'s> Layer<'_, 's> {
             self.levels[0].shown = rights;
             return;
         }
+        if identity.kind == FileKind::Symlink {
+            // Only kept from being replaced: what it leads to has points of its own.
+            if surroundings.write {
+                let rights = Rights { write: false, ..surroundings };
+                self.emit(path, MountKind::Bind { identity, rights }, group[0].rule);
+                self.pin_above(path, group[0].rule);
+            }
+            return;
+        }
         let private = group.iter().find(|point| book.get(point.rule).list == List::Private);
         let mut level = Level { path, standing, shown: rights, mounted: true, mask };
         if let Some(private) = private {
             level.shown = NOTHING;
             level.mask = None;
             self.emit(path, private_kind(path), private.rule);
-        } else if rights == surroundings || (identity.kind == FileKind::Symlink && !rights.read) {
-            // A link in a hidden place is hidden with it.
+        } else if rights == surroundings {
             level.mounted = false;
         } else if rights.read {
             if let Some(mask) = mask

@@ -12,16 +12,8 @@ pub(crate) struct Located {
     /// Without links.
     pub(crate) path: PathBuf,
     pub(crate) identity: Identity,
-    /// The link that was written, if the last name is one.
-    pub(crate) link: Option<Link>,
-}
-
-/// A link itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    /// Its directory without links, and its name.
-    pub(crate) path: PathBuf,
-    pub(crate) identity: Identity,
+    /// The link that was written, if the last name is one: its directory without links, and its name.
+    pub(crate) link: Option<PathBuf>,
 }
 
 /// Looks files up and remembers directories: many rules name files of the same few.
@@ -49,7 +41,6 @@ impl<'a> Locator<'a> {
         match spelled {
             Some(path) if identity.kind != FileKind::Symlink => Some(Located { path, identity, link: None }),
             link => {
-                let link = link.map(|path| Link { path, identity });
                 let path = self.files.resolve(path).ok()?;
                 let identity = self.files.look(&path).ok()?;
                 Some(Located { path, identity, link })
@@ -64,16 +55,7 @@ impl<'a> Locator<'a> {
         if !denies || !path.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        let mut tidy = PathBuf::new();
-        for part in path.components() {
-            match part {
-                Component::ParentDir => {
-                    tidy.pop();
-                }
-                other => tidy.push(other),
-            }
-        }
-        self.locate(&tidy)
+        self.locate(&tidy(path))
     }
 
     fn directory(&mut self, path: &Path) -> Option<PathBuf> {
@@ -93,4 +75,19 @@ impl<'a> Locator<'a> {
         self.last = Some((path.as_os_str().to_owned(), found.clone()));
         found
     }
+}
+
+/// A path without `.` and `..`, by its letters alone.
+pub(super) fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            Component::CurDir => {}
+            other => tidy.push(other),
+        }
+    }
+    tidy
 }

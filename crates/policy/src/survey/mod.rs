@@ -3,6 +3,7 @@
 //! Literal rules are looked up; everything else is found in one walk over the roots.
 
 mod error;
+mod links;
 mod locate;
 mod order;
 mod roots;
@@ -57,26 +58,33 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
     let mut survey = Survey::default();
     let mut locator = Locator::new(files);
     let mut walk = Walk::new(policy, files, bounds);
+    let bases = writable_bases(policy, &mut locator);
     for (id, rule) in policy.book.iter() {
         if policy.file_rules == Switch::Refused && policy.book.layer(id) != Layer::BuiltIn {
             continue;
         }
         match &rule.place {
             Place::Literal(path) => match locator.locate(path).or_else(|| locator.tidied(path, rule.list)) {
-                Some(found) if opens(rule.list) && planted(policy, files, path, &found.path) => {
+                Some(found) if opens(rule.list) && planted(&bases, files, path, &found.path) => {
                     survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
                 }
-                Some(found) => add_literal(&mut survey, &mut walk, id, rule.list, found),
+                Some(found) => {
+                    survey.guard_way(files, id, rule.list, path, Some(&found.path));
+                    add_literal(&mut survey, &mut walk, id, rule.list, found);
+                }
                 None => {
-                    keep_dangling(&mut survey, files, id, rule.list, path);
+                    survey.guard_way(files, id, rule.list, path, None);
                     survey.absent.push(id);
                 }
             },
             Place::Anchored { base, glob } => match locator.locate(base) {
-                Some(found) if opens(rule.list) && planted(policy, files, base, &found.path) => {
+                Some(found) if opens(rule.list) && planted(&bases, files, base, &found.path) => {
                     survey.warn_about_planted(&policy.book.quote(id), base, &found.path);
                 }
-                Some(found) => walk.anchor(found.path, id, glob),
+                Some(found) => {
+                    survey.guard_way(files, id, rule.list, base, Some(&found.path));
+                    walk.anchor(found.path, id, glob);
+                }
                 None => survey.absent.push(id),
             },
             _ => walk.float(id, &rule.place),
@@ -95,31 +103,45 @@ fn opens(list: List) -> bool {
     matches!(list, List::AllowRead | List::AllowWrite | List::AllowExecute)
 }
 
-/// Lists that keep a name as it is.
-fn keeps(list: List) -> bool {
-    matches!(list, List::DenyWrite | List::Protected)
+/// Lists whose rules must find the same file the next time.
+fn guards(list: List) -> bool {
+    matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute | List::Protected)
 }
 
-/// Whether a path goes through a link that an earlier command could have planted: one below the workspace.
-fn planted(policy: &Policy, files: &dyn Files, written: &Path, real: &Path) -> bool {
-    let is_link = |path: &Path| files.look(path).is_ok_and(|found| found.kind == FileKind::Symlink);
-    let in_workspace = |path: &Path| {
-        let directory = path.parent().and_then(|parent| files.resolve(parent).ok());
-        directory.is_some_and(|directory| directory.starts_with(&policy.workspace))
-    };
-    written != real && written.ancestors().any(|path| is_link(path) && in_workspace(path))
+/// Directories commands write in: as rules spell them, and where they really are.
+type Bases = Vec<(PathBuf, PathBuf)>;
+
+fn writable_bases(policy: &Policy, locator: &mut Locator) -> Bases {
+    let mut bases = vec![
+        (policy.cwd.clone(), policy.workspace.clone()),
+        (policy.workspace.clone(), policy.workspace.clone()),
+    ];
+    for (_, rule) in policy.book.iter().filter(|(_, rule)| rule.list == List::AllowWrite) {
+        if let Place::Literal(path) = &rule.place
+            && let Some(found) = locator.locate(path)
+        {
+            bases.push((path.clone(), found.path));
+        }
+    }
+    bases
 }
 
-/// A protected link that leads nowhere could be replaced all the same.
-fn keep_dangling(survey: &mut Survey, files: &dyn Files, rule: RuleId, list: List, path: &Path) {
-    if !keeps(list) {
-        return;
+/// Whether a path goes through a link that an earlier command could have planted.
+///
+/// Below a directory commands write in, a path has to lead exactly where it says. That is judged by the
+/// place that will be opened, not by looking again: a link may come and go while somebody looks.
+fn planted(bases: &Bases, files: &dyn Files, written: &Path, real: &Path) -> bool {
+    let tidy = locate::tidy(written);
+    let mut below = bases.iter().filter_map(|(spelled, base)| {
+        let rest = tidy.strip_prefix(spelled).ok().filter(|rest| !rest.as_os_str().is_empty())?;
+        Some(base.join(rest))
+    });
+    if below.any(|expected| expected != real) {
+        return true;
     }
-    let Ok(identity) = files.look(path) else { return };
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
-    if let (FileKind::Symlink, Ok(parent)) = (identity.kind, files.resolve(parent)) {
-        survey.points.push(Point { path: parent.join(name), identity, rule });
-    }
+    let in_bases =
+        |link: &links::Link| bases.iter().any(|(_, base)| link.path.starts_with(base) && link.path != *base);
+    tidy != real && links::links_on(files, written).iter().any(in_bases)
 }
 
 fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list: List, found: Located) {
@@ -130,16 +152,8 @@ fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list:
         List::Own => walk.skip(&path),
         _ => {}
     }
-    if let Some(link) = link {
-        match list {
-            List::AllowRead | List::AllowWrite | List::System => {
-                survey.links.push((link.path, path.clone(), rule))
-            }
-            list if keeps(list) => {
-                survey.points.push(Point { path: link.path, identity: link.identity, rule });
-            }
-            _ => {}
-        }
+    if let (Some(link), List::AllowRead | List::AllowWrite | List::System) = (link, list) {
+        survey.links.push((link, path.clone(), rule));
     }
     survey.points.push(Point { path, identity, rule });
 }
@@ -169,6 +183,21 @@ fn warn_about_entries(policy: &Policy, survey: &mut Survey) {
 }
 
 impl Survey {
+    /// Every link on the way stays what it is, or the rule would not find its file again.
+    fn guard_way(
+        &mut self,
+        files: &dyn Files,
+        rule: RuleId,
+        list: List,
+        written: &Path,
+        real: Option<&Path>,
+    ) {
+        if guards(list) && real != Some(written) {
+            let links = links::links_on(files, written).into_iter();
+            self.points.extend(links.map(|link| Point { path: link.path, identity: link.identity, rule }));
+        }
+    }
+
     /// An allow rule that a planted link would turn into another.
     fn warn_about_planted(&mut self, rule: &RuleRef, written: &Path, real: &Path) {
         self.notices.push(Notice {

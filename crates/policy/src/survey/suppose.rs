@@ -104,6 +104,10 @@ impl Files for Supposing<'_> {
         self.files.resolve(path).or_else(|error| self.along(path).map(|(_, real)| real).ok_or(error))
     }
 
+    fn follow(&self, path: &Path) -> io::Result<PathBuf> {
+        self.files.follow(path)
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         let (mut entries, depth) = match self.files.list(path) {
             Ok(entries) => {

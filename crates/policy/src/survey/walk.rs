@@ -1,12 +1,12 @@
 //! One pass over the roots for every rule that is not a plain path.
 
 use super::roots::Start;
-use super::{Bounds, PlanError, Point, Survey, holds, keeps, opens, order};
+use super::{Bounds, PlanError, Point, Survey, holds, opens, order};
 use crate::inputs::Shape;
 use crate::pattern::{Glob, Step};
 use crate::policy::{Policy, WorkspaceGrant};
 use crate::rules::{List, Place, RuleId};
-use crate::{FileKind, Files, Identity, Notice, NoticeWeight};
+use crate::{FileKind, Files, Notice, NoticeWeight};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -209,7 +209,13 @@ impl<'a> Walk<'a> {
                 hits.extend(next.iter().filter(protected).map(|state| state.rule));
             }
             if protects && bytes == b".git" && !scope.git {
-                self.enter_git(&path.join(name), *kind, &mut hits, &mut below, &mut next);
+                let git = path.join(name);
+                self.enter_git(&git, *kind, &mut hits, &mut below, &mut next);
+                if let (FileKind::File, Some(rule), Some(target)) =
+                    (kind, self.git_file, self.pointed_to(&git))
+                {
+                    survey.guard_way(self.files, rule, List::Protected, &target, None);
+                }
             }
             if !hits.is_empty() {
                 let allows = self.found(&path.join(name), &hits, survey)?;
@@ -327,7 +333,7 @@ impl<'a> Walk<'a> {
             }
             FileKind::File => {
                 hits.extend(self.git_file);
-                self.pointed_to(path)
+                self.pointed_to(path).and_then(|target| self.files.resolve(&target).ok())
             }
             FileKind::Symlink => self.files.resolve(path).ok(),
         };
@@ -339,11 +345,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a gitdir pointer file points.
+    /// Where a gitdir pointer file points, as written.
     fn pointed_to(&self, path: &Path) -> Option<PathBuf> {
         let text = String::from_utf8(self.files.read(path).ok()?).ok()?;
         let target = text.strip_prefix("gitdir:")?.trim();
-        self.files.resolve(&path.parent()?.join(target)).ok()
+        Some(path.parent()?.join(target))
     }
 
     /// Records a match. What allows something turns the subtree into a root of its own.
@@ -361,7 +367,9 @@ impl<'a> Walk<'a> {
         let Ok(mut identity) = self.files.look(path) else { return Ok(allows) };
         let mut target = path.to_owned();
         if identity.kind == FileKind::Symlink {
-            self.keep_link(path, identity, rules, survey);
+            for rule in rules {
+                survey.guard_way(self.files, *rule, self.policy.book.get(*rule).list, path, None);
+            }
             let Some((real, of)) = self.files.resolve(path).ok().and_then(|real| {
                 let identity = self.files.look(&real).ok()?;
                 Some((real, identity))
@@ -379,6 +387,9 @@ impl<'a> Walk<'a> {
             allows.anywhere |= matches!(list, List::AllowRead | List::AllowWrite);
             allows.writable |= list == List::AllowWrite;
             survey.points.push(Point { path: target.clone(), identity, rule: *rule });
+            if list == List::Protected && identity.kind == FileKind::Directory {
+                self.guard_entries(&target, *rule, survey);
+            }
         }
         if allows.writable {
             self.writable_roots.push(target.clone());
@@ -386,11 +397,27 @@ impl<'a> Walk<'a> {
         Ok(allows)
     }
 
-    /// A protected name that is a link: the link stays where it is.
-    fn keep_link(&self, path: &Path, identity: Identity, rules: &[RuleId], survey: &mut Survey) {
-        let keeps = |rule: &&RuleId| keeps(self.policy.book.get(**rule).list);
-        let kept = rules.iter().filter(keeps);
-        survey.points.extend(kept.map(|rule| Point { path: path.to_owned(), identity, rule: *rule }));
+    /// What a protected directory holds by link is run or read from there, too.
+    fn guard_entries(&mut self, directory: &Path, rule: RuleId, survey: &mut Survey) {
+        let mut pending = vec![directory.to_owned()];
+        while let Some(directory) = pending.pop() {
+            for (name, kind) in self.files.list(&directory).unwrap_or_default() {
+                let path = directory.join(name);
+                match kind {
+                    FileKind::Directory => pending.push(path),
+                    FileKind::File => {}
+                    FileKind::Symlink => {
+                        self.matches += 1;
+                        survey.guard_way(self.files, rule, List::Protected, &path, None);
+                        if let Ok(target) = self.files.resolve(&path)
+                            && let Ok(identity) = self.files.look(&target)
+                        {
+                            survey.points.push(Point { path: target, identity, rule });
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Nobody can say what is in there, so nobody gets in.

@@ -343,6 +343,10 @@ impl Files for Endless {
         self.look(path).map(|_| path.to_owned())
     }
 
+    fn follow(&self, _: &Path) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+
     fn list(&self, _: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         Ok(vec![("a".into(), FileKind::Directory), ("b".into(), FileKind::Directory)])
     }
