@@ -73,7 +73,12 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
                     add_literal(&mut survey, &mut walk, id, rule.list, found);
                 }
                 None => {
-                    survey.guard_way(files, id, rule.list, path, None);
+                    // A link that leads nowhere yet. Asked only where a command could replace it: most
+                    // rules name nothing, and every look counts.
+                    let reachable = guards(rule.list) && bases.iter().any(|(base, _)| path.starts_with(base));
+                    if reachable && files.look(path).is_ok() {
+                        survey.guard_way(files, id, rule.list, path, None);
+                    }
                     survey.absent.push(id);
                 }
             },
