@@ -3,7 +3,7 @@
 use crate::WindowSize;
 use std::io;
 use std::os::fd::OwnedFd;
-use stockade_policy::{Event, Outcome};
+use stockade_policy::{Event, Outcome, Reply};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
@@ -14,6 +14,8 @@ pub(crate) enum Wish {
     Signal(i32),
     /// Send this signal, wait a moment, kill everything; the Outcome says cancelled.
     Cancel(i32),
+    /// Answer a question.
+    Reply(u64, Reply),
 }
 
 /// A started command. Dropping it kills the command.
@@ -56,6 +58,11 @@ impl Running {
     /// Ends the command: this signal first, SIGKILL to everything inside two seconds later.
     pub fn cancel(&self, signal: i32) {
         let _ = self.wishes.send(Wish::Cancel(signal));
+    }
+
+    /// Answers an [`Event::Ask`]. A question that is over by then stays answered as it was.
+    pub fn reply(&self, id: u64, reply: Reply) {
+        let _ = self.wishes.send(Wish::Reply(id, reply));
     }
 
     /// Drops the output and waits for the end.

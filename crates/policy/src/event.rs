@@ -1,6 +1,6 @@
 //! What a running command tells.
 
-use crate::{Outcome, Violation};
+use crate::{Ask, Outcome, Reply, Violation};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened during a run, in order.
@@ -33,6 +33,15 @@ pub enum Event {
     },
     /// Something was refused.
     Violation(Violation),
+    /// A call waits until somebody answers.
+    Ask(Ask),
+    /// A question was answered, or nobody did in time.
+    Answered {
+        /// The question.
+        id: u64,
+        /// The answer.
+        reply: Reply,
+    },
     /// The run is over. Always the last event.
     Exited(Box<Outcome>),
 }

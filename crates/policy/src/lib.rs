@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod ask;
+mod broker;
 mod data;
 mod decide;
 mod domain;
@@ -33,6 +35,10 @@ mod tests;
 mod text;
 mod violation;
 
+pub use ask::{Ask, Reply};
+pub use broker::{
+    BrokerPlan, Check, GuardPlace, GuardRule, HeldReads, Judge, Judgement, Naming, Refusal, UnixRule,
+};
 pub use domain::{DomainError, DomainPattern, HostPattern};
 pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
@@ -51,6 +57,7 @@ pub use plan::{
 pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use request::{BareWish, CommandLine, Decision, Request, Verdict};
+pub use rules::List;
 pub use schema::schema;
 pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};
 pub use survey::PlanError;

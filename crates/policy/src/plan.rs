@@ -29,6 +29,9 @@ pub struct Plan {
     pub syscalls: SyscallPlan,
     /// What the command may use up.
     pub limits: Limits,
+    /// What the broker holds and judges; nothing is held where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<crate::BrokerPlan>,
     /// The walls this plan stands on.
     pub layers: Vec<LayerNeed>,
     /// What the person should know: rules without effect, values dropped, paths skipped.

@@ -5,13 +5,20 @@ use crate::{Layer, Origin, RuleRef};
 use std::path::PathBuf;
 
 /// Which list a rule stands in; what it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum List {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum List {
+    /// May be read.
     AllowRead,
+    /// May not be read.
     DenyRead,
+    /// May be written.
     AllowWrite,
+    /// May not be written.
     DenyWrite,
+    /// May be run.
     AllowExecute,
+    /// May not be run.
     DenyExecute,
     /// Denies reading whatever else says: managed settings, denied credential files.
     Seal,

@@ -194,7 +194,7 @@ impl Runtime {
                 Event::Stdout { data } => stdout.extend(data),
                 Event::Stderr { data } => stderr.extend(data),
                 Event::Exited(outcome) => return Ok(Captured { stdout, stderr, outcome: *outcome }),
-                Event::Started { .. } | Event::Truncated { .. } | Event::Violation(_) => {}
+                _ => {}
             }
         }
         Err(RunError::Lost)

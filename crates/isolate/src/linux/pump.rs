@@ -118,6 +118,8 @@ impl Follower {
                     self.grace.get_or_insert(Instant::now() + GRACE);
                     self.signal(signal).await;
                 }
+                // Nothing asks yet, so that no answer is waited for.
+                Woken::Wish(Some(Wish::Reply(..))) => {}
                 Woken::Wish(None) => {
                     // The caller dropped its handle: nobody is left who wants the command.
                     wished_for = false;

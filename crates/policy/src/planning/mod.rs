@@ -61,6 +61,7 @@ impl Policy {
                 nested_user_namespaces: self.nested_user_namespaces,
             },
             limits: self.limits.clone(),
+            broker: None,
             layers,
             notices,
         })

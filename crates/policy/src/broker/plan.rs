@@ -1,0 +1,101 @@
+//! The broker's part of a plan.
+
+use crate::{RuleRef, Switch};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What an engine's broker has to hold and judge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokerPlan {
+    /// Which opens for reading are held.
+    pub reads: HeldReads,
+    /// Whether somebody can be asked while a call waits.
+    pub asking: Switch,
+    /// Rules about names, existing or not.
+    pub rules: Vec<GuardRule>,
+    /// Directories below which patterns without a fixed beginning hold.
+    pub roots: Vec<PathBuf>,
+    /// Directories that may be written (a subset of `roots`): mandatory protection holds below them.
+    pub writable: Vec<PathBuf>,
+    /// Directories at which protected names stand: workspace, writable roots, repositories, home.
+    pub protected_roots: Vec<PathBuf>,
+    /// Bare repositories that were there at the start.
+    pub git_directories: Vec<PathBuf>,
+    /// Unix sockets that may be reached.
+    pub unix: Vec<UnixRule>,
+}
+
+/// Which opens for reading the broker holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HeldReads {
+    /// None: the mounts refuse what may not be read, and no record is made.
+    None,
+    /// All, to record what is refused.
+    All,
+}
+
+/// One rule as the broker needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GuardRule {
+    /// Which list it stands in.
+    pub list: crate::rules::List,
+    /// What it names.
+    pub place: GuardPlace,
+    /// The rule as a person would quote it.
+    pub rule: RuleRef,
+}
+
+/// What a rule names, links resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "at")]
+pub enum GuardPlace {
+    /// One path and everything below.
+    Path {
+        /// Absolute, its existing part free of links.
+        path: PathBuf,
+    },
+    /// What matches below one directory.
+    Below {
+        /// Absolute, its existing part free of links.
+        base: PathBuf,
+        /// The pattern, from there.
+        glob: String,
+    },
+    /// What matches below any of the plan's roots.
+    Anywhere {
+        /// The pattern, from any directory.
+        glob: String,
+    },
+    /// What matches in any git directory below a writable root.
+    InGitDirectory {
+        /// The pattern, from the git directory.
+        glob: String,
+    },
+    /// A `.git` that is not a directory.
+    GitPointer,
+    /// What matches at the plan's protected roots.
+    AtRoots {
+        /// The pattern, from the root.
+        glob: String,
+    },
+    /// What matches in any directory below a writable root.
+    AtAnyDepth {
+        /// The pattern, from any directory.
+        glob: String,
+        /// Not inside node_modules.
+        outside_modules: bool,
+    },
+}
+
+/// A unix socket, or a directory of them, that may be reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnixRule {
+    /// Absolute, its existing part free of links.
+    pub path: PathBuf,
+    /// The rule as a person would quote it.
+    pub rule: RuleRef,
+}
