@@ -1,4 +1,4 @@
-//! Turns `profiles/seccomp/native.json` into a Rust table, so that no start has to parse it and a name
+//! Turns the tables of `profiles/seccomp/` into Rust, so that no start has to parse it and a name
 //! the architecture does not know is an error of the build.
 
 use serde::Deserialize;
@@ -26,6 +26,22 @@ struct Rule {
 }
 
 #[derive(Deserialize)]
+struct Held {
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    need: String,
+    calls: Vec<String>,
+    #[serde(default)]
+    when: Vec<Condition>,
+    comment: String,
+    #[serde(default)]
+    arch: Vec<String>,
+}
+
+#[derive(Deserialize)]
 struct Condition {
     arg: u8,
     #[serde(default)]
@@ -41,21 +57,61 @@ struct Condition {
 }
 
 fn main() {
-    let profile = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
-        .join("../../profiles/seccomp/native.json");
-    println!("cargo::rerun-if-changed={}", profile.display());
     println!("cargo::rerun-if-changed=build.rs");
+    generate("native", |text| serde_json::from_str(text).map_err(said).and_then(|profile| table(&profile)));
+    generate("broker", |text| serde_json::from_str(text).map_err(said).and_then(|held| held_table(&held)));
+}
+
+fn generate(name: &str, table: impl Fn(&str) -> Result<String, String>) {
+    let profile = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
+        .join(format!("../../profiles/seccomp/{name}.json"));
+    println!("cargo::rerun-if-changed={}", profile.display());
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
-    let out = PathBuf::from(env::var("OUT_DIR").unwrap_or_default()).join("seccomp_native.rs");
+    let out = PathBuf::from(env::var("OUT_DIR").unwrap_or_default()).join(format!("seccomp_{name}.rs"));
     let made = fs::read_to_string(&profile)
-        .map_err(|error| error.to_string())
-        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-        .and_then(|profile: Profile| table(&profile))
-        .and_then(|text| fs::write(&out, text).map_err(|error| error.to_string()));
+        .map_err(said)
+        .and_then(|text| table(&text))
+        .and_then(|text| fs::write(&out, text).map_err(said));
     if let Err(error) = made {
         println!("cargo::error={}: {error}", profile.display());
+    }
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn held_table(held: &Held) -> Result<String, String> {
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").map_err(said)?;
+    let mut out = String::from("pub(super) static ROWS: &[Row] = &[\n");
+    for row in held.rows.iter().filter(|row| row.arch.is_empty() || row.arch.contains(&arch)) {
+        if row.comment.is_empty() {
+            return Err(format!("{:?} has no comment", row.calls));
+        }
+        let need = match row.need.as_str() {
+            "writes" => "Need::Writes",
+            "reads" => "Need::Reads",
+            "metadata" => "Need::Metadata",
+            "sockets" => "Need::Sockets",
+            other => return Err(format!("unknown need {other}")),
+        };
+        let when = row.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");
+        for call in &row.calls {
+            let call = number(call);
+            writeln!(out, "    Row {{ call: {call}, when: &[{when}], need: {need} }},").map_err(said)?;
+        }
+    }
+    out.push_str("];\n");
+    Ok(out)
+}
+
+/// A call's number: the library's, or the one written behind its name.
+fn number(call: &str) -> String {
+    match call.split_once('=') {
+        Some((_, number)) => number.to_owned(),
+        None => format!("libc::SYS_{call} as u32"),
     }
 }
 
@@ -75,16 +131,14 @@ fn table(profile: &Profile) -> Result<String, String> {
         let unless = match rule.unless.as_deref() {
             None => "None",
             Some("unixSockets") => "Some(Lift::UnixSockets)",
+            Some("allUnixSockets") => "Some(Lift::AllUnixSockets)",
             Some("nestedUserNamespaces") => "Some(Lift::NestedUserNamespaces)",
             Some("ordinaryCaller") => "Some(Lift::OrdinaryCaller)",
             Some(other) => return Err(format!("unknown switch {other}")),
         };
         let when = rule.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");
         for call in &rule.calls {
-            let number = match call.split_once('=') {
-                Some((_, number)) => number.to_owned(),
-                None => format!("libc::SYS_{call} as u32"),
-            };
+            let number = number(call);
             let errno = match rule.errno.as_str() {
                 "0" => "0".to_owned(),
                 name => format!("libc::{name} as u32"),

@@ -1,9 +1,12 @@
 //! The `stockade` command line. Thin: it reads arguments, lets the library work, and says how it went.
 
 mod args;
+mod ask;
+mod audit;
 mod descriptor;
 mod doctor;
 mod explain;
+mod grants;
 mod plan;
 mod presets;
 mod print;
@@ -11,6 +14,7 @@ mod run;
 mod srt;
 mod status;
 mod sys;
+mod violations;
 mod voice;
 mod witness;
 
@@ -72,6 +76,11 @@ fn perform(act: Option<Act>) -> ExitCode {
         Some(Act::Doctor { json }) => {
             doctor::main(if json { doctor::Form::Json } else { doctor::Form::Text })
         }
+        Some(Act::Grants { json, act }) => {
+            grants::main(act, if json { grants::Form::Json } else { grants::Form::Text })
+        }
+        Some(Act::Violations(args)) => violations::main(*args),
+        Some(Act::Audit { act }) => audit::main(act),
         Some(Act::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "stockade", &mut script);

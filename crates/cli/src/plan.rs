@@ -1,16 +1,21 @@
 //! `stockade plan`.
 
-use crate::args::RunArgs;
+use crate::args::{AskTarget, RunArgs};
 use crate::voice::Voice;
 use crate::{print, refuse, run};
 use std::process::ExitCode;
-use stockade::CommandLine;
+use stockade::{Builder, CommandLine, Reply};
 
 /// Prints the plan the command would run under.
 pub(crate) fn main(args: RunArgs) -> ExitCode {
     // The plan does not depend on the command's words as long as there are some.
     let command = args.command_line().unwrap_or_else(|| CommandLine::Argv(vec!["true".into()]));
-    let runtime = match run::runtime(args.policy, &args.absent, args.provider, args.engine) {
+    // The plan differs where somebody can be asked; a plan asks nobody.
+    let more = |builder: Builder| match args.ask {
+        AskTarget::Deny => builder,
+        _ => builder.asker(|_| async { Reply::Deny }),
+    };
+    let runtime = match run::runtime(args.policy, &args.absent, args.provider, args.engine, more) {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };

@@ -43,6 +43,7 @@ fn plan(workspace: &Path, mut mounts: Vec<Mount>) -> Plan {
             nested_user_namespaces: Switch::Refused,
         },
         limits: Limits::default(),
+        broker: None,
         layers: Vec::new(),
         notices: Vec::new(),
     }

@@ -4,7 +4,7 @@
 //! everything below it; what is left at the end is the answer. A plan walks all touched paths this way, an
 //! explanation walks one.
 
-use crate::rules::{Book, List, Place, RuleId};
+use crate::rules::{Facts, List, RuleId, Spelling};
 use crate::settings::native::ReadScope;
 use crate::{FileKind, Layer, Rights};
 
@@ -14,11 +14,15 @@ pub(crate) struct Standing {
     pub(crate) view: View,
     /// The default deny-read list speaks, and nobody who may has opened it.
     pub(crate) secret: Option<RuleId>,
+    /// It is that entry of the list itself, not something below it.
+    pub(crate) secret_here: bool,
     /// Denied for good: own directories, managed settings, denied credentials.
     pub(crate) sealed: Option<RuleId>,
     pub(crate) writable: Option<RuleId>,
     /// A denyWrite or mandatory protection: for good.
     pub(crate) kept: Option<RuleId>,
+    /// May be written, if the content passes a check.
+    pub(crate) checked: Option<RuleId>,
     pub(crate) runnable: Option<RuleId>,
     /// A denyExecute: for good.
     pub(crate) barred: Option<RuleId>,
@@ -47,16 +51,18 @@ enum ExecuteDefault {
 
 impl Standing {
     /// Above every rule.
-    pub(crate) fn start(scope: ReadScope, book: &Book) -> Self {
+    pub(crate) fn start(scope: ReadScope, book: &impl Facts) -> Self {
         Self {
             view: match scope {
                 ReadScope::All => View::Open,
                 ReadScope::Workspace => View::Unlisted,
             },
             secret: None,
+            secret_here: false,
             sealed: None,
             writable: None,
             kept: None,
+            checked: None,
             runnable: None,
             barred: None,
             execute: if book.any(List::AllowExecute) {
@@ -72,10 +78,10 @@ impl Standing {
         self,
         rules: impl Iterator<Item = RuleId> + Clone,
         kind: FileKind,
-        book: &Book,
+        book: &impl Facts,
     ) -> Self {
         let mut now = self;
-        let of = |list: List| rules.clone().filter(move |id| book.get(*id).list == list);
+        let of = |list: List| rules.clone().filter(move |id| book.list(*id) == list);
         // The order below is what a tie means: denials first, then what opens them again.
         let writable = of(List::AllowWrite).next();
         now.writable = now.writable.or(writable);
@@ -87,10 +93,10 @@ impl Standing {
         {
             now.view = View::Allowed(rule);
         }
-        let mut entry_itself = false;
+        now.secret_here = false;
         for rule in of(List::DenyRead) {
             match book.layer(rule) {
-                Layer::BuiltIn => (now.secret, entry_itself) = (Some(rule), true),
+                Layer::BuiltIn => (now.secret, now.secret_here) = (Some(rule), true),
                 _ => now.view = View::Denied(rule),
             }
         }
@@ -103,8 +109,8 @@ impl Standing {
             now.view = View::Allowed(rule);
             let may = matches!(book.layer(rule), Layer::User | Layer::Flag | Layer::Grant);
             // The entry's own directory cannot be opened; a single file can, by its name.
-            let by_name = kind != FileKind::Directory && matches!(book.get(rule).place, Place::Literal(_));
-            if may && (!entry_itself || by_name) {
+            let by_name = kind != FileKind::Directory && book.spelling(rule) == Spelling::Literal;
+            if may && (!now.secret_here || by_name) {
                 now.secret = None;
             }
         }
@@ -114,7 +120,8 @@ impl Standing {
         }
         now.sealed = now.sealed.or(of(List::Seal).chain(of(List::Own)).next());
         now.kept = now.kept.or(of(List::DenyWrite).chain(of(List::Protected)).next());
-        if let Some(rule) = rules.clone().find(|id| book.get(*id).place == Place::Unlistable) {
+        now.checked = now.checked.or(of(List::Checked).next());
+        if let Some(rule) = rules.clone().find(|id| book.spelling(*id) == Spelling::Unlistable) {
             now.sealed = now.sealed.or(Some(rule));
         }
         if let Some(rule) = of(List::ToolCache).next() {

@@ -26,6 +26,7 @@ pub(crate) struct DenyReadEntry {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Protected {
     pub(crate) git_directory: Vec<String>,
+    pub(crate) git_settings: Vec<String>,
     pub(crate) git: Vec<String>,
     pub(crate) shell: Vec<String>,
     pub(crate) ide: Vec<String>,
@@ -60,6 +61,21 @@ pub(crate) struct System {
     pub(crate) never_workspace_below: Vec<String>,
 }
 
+/// Unix sockets that hand out more than their name says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UnixSockets {
+    pub(crate) entries: Vec<UnixSocketEntry>,
+}
+
+/// One kind of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UnixSocketEntry {
+    pub(crate) paths: Vec<String>,
+    pub(crate) gives: String,
+}
+
 /// A data file that every build carries and a test parses.
 macro_rules! data_file {
     ($name:ident, $type:ty, $file:literal) => {
@@ -74,6 +90,8 @@ data_file!(protected, Protected, "protected.json");
 data_file!(environment, EnvironmentLists, "environment.json");
 data_file!(caches, Caches, "caches.json");
 data_file!(system, System, "system.json");
+data_file!(unix_sockets, UnixSockets, "unix-sockets.json");
+data_file!(git_config, crate::git::GitKeys, "git-config.json");
 
 fn parse<T: DeserializeOwned>(file: &str, text: &str) -> T {
     match serde_json::from_str(&plain(text)) {
@@ -92,5 +110,6 @@ mod tests {
         assert!(super::environment().allow.contains(&"PATH".to_owned()));
         assert!(super::caches().variables.values().all(|value| value.contains("{cache}/")));
         assert!(super::system().directories.contains(&"/usr".to_owned()));
+        assert!(super::unix_sockets().entries.len() > 10);
     }
 }

@@ -3,7 +3,7 @@
 use crate::access::{Standing, View};
 use crate::inputs::Shape;
 use crate::policy::Policy;
-use crate::rules::{List, RuleId};
+use crate::rules::{List, Place, RuleId};
 use crate::survey::{self, Bounds, PlanError, Supposing, holds};
 use crate::{FileKind, Files, Layer, RuleRef};
 use serde::Serialize;
@@ -56,8 +56,17 @@ impl Policy {
             if !holds(at, &resolved) {
                 continue;
             }
-            // What is not there cannot be mounted, so a rule that allows it gives nothing yet.
-            let heard = |rule: &RuleId| supposing.is_real(at) || !allows(self.book.get(*rule).list);
+            // What is not there cannot be mounted, so a rule that allows it gives nothing yet. What lies in a
+            // directory that may be read needs no mount to be read by its name.
+            let named = |rule: &RuleId| {
+                let rule = self.book.get(*rule);
+                rule.list == List::AllowRead && matches!(rule.place, Place::Literal(_))
+            };
+            let heard = |rule: &RuleId| {
+                supposing.is_real(at)
+                    || !allows(self.book.get(*rule).list)
+                    || (named(rule) && standing.rights().read)
+            };
             let rules = group.iter().map(|point| point.rule);
             too_early = too_early.or(rules.clone().find(|rule| !heard(rule)));
             standing = standing.enter(rules.filter(heard), identity.kind, &self.book);
@@ -103,11 +112,7 @@ impl Teller<'_> {
     }
 
     fn no(&self, rule: Option<RuleId>, reason: &str, change: impl Into<String>) -> Answer {
-        let late = if self.exists {
-            ""
-        } else {
-            "; it does not exist yet, and mounts alone cannot hold a name that is not there"
-        };
+        let late = if self.exists { "" } else { "; it does not exist yet, and may not be made" };
         Answer {
             allowed: false,
             rule: rule.map(|id| self.policy.book.quote(id)),
@@ -188,14 +193,17 @@ impl Teller<'_> {
         if let Some(rule) = standing.kept {
             return self.no(Some(rule), self.kept_reason(rule), self.kept_change(rule));
         }
-        match standing.writable {
-            Some(rule) => self.yes(Some(rule), "a rule allows it and none denies it"),
-            None if self.too_early.is_some() => self.no(
+        match (standing.writable, standing.checked) {
+            (Some(_), Some(rule)) => {
+                self.yes(Some(rule), "its content is checked: only keys that run nothing")
+            }
+            (Some(rule), None) => self.yes(Some(rule), "a rule allows it and none denies it"),
+            (None, _) if self.too_early.is_some() => self.no(
                 self.too_early,
                 "the rule that allows it names something that is not there",
                 format!("make {} before the start, or allow the directory it lies in", self.path.display()),
             ),
-            None => self.no(None, "no allowWrite rule covers it", self.flag("--allow-write")),
+            (None, _) => self.no(None, "no allowWrite rule covers it", self.flag("--allow-write")),
         }
     }
 

@@ -3,12 +3,12 @@
 //! Policy is pure; whoever embeds it brings the real file system (or a made-up one in tests).
 
 use crate::{FileKind, Identity};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Looking at files, never changing one.
-pub trait Files {
+/// Looking at files, never changing one. In a big tree several threads look at once.
+pub trait Files: Sync {
     /// The whole content.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// What the name itself is; symbolic links are not followed.
@@ -17,6 +17,15 @@ pub trait Files {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
     /// Where a symbolic link points, as it is written there.
     fn follow(&self, path: &Path) -> io::Result<PathBuf>;
-    /// The names in a directory, in no particular order.
+    /// The names in a directory, in no particular order. The path has no links in it; where one has come
+    /// in since somebody looked, listing should fail.
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>>;
+    /// The same, told one by one, for searches that keep few of them. After an error, what was told
+    /// before is not the whole directory.
+    fn tell(&self, path: &Path, each: &mut dyn FnMut(&OsStr, FileKind)) -> io::Result<()> {
+        for (name, kind) in self.list(path)? {
+            each(&name, kind);
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,6 @@
 //! What a policy is made from.
 
-use crate::{Layer, Limits};
+use crate::{Layer, Limits, Switch};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -78,10 +78,40 @@ pub struct Flags {
     pub deny_read: Vec<String>,
     /// `--deny-write`.
     pub deny_write: Vec<String>,
+    /// `--allow-unix`.
+    pub allow_unix: Vec<String>,
+    /// `--trace reads`: every open for reading is held, so that every refusal is recorded.
+    pub trace_reads: Switch,
+    /// `--ask`: somebody can be asked while a call waits.
+    pub asking: Switch,
     /// `--env K=V`.
     pub env_set: Vec<(String, String)>,
     /// `--pass-env K`.
     pub env_pass: Vec<String>,
     /// `--memory`, `--timeout` and the like.
     pub limits: Limits,
+    /// Permissions given earlier that have not ended.
+    pub grants: Vec<Granted>,
+}
+
+/// A permission given earlier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// What may be done.
+    pub list: GrantedList,
+    /// The very path; no character in it is special.
+    pub path: PathBuf,
+    /// The grant's name, for the rule's origin.
+    pub id: String,
+}
+
+/// What a permission lets a command do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantedList {
+    /// Read the path and what is below it.
+    Read,
+    /// Write the path and what is below it.
+    Write,
+    /// Reach the unix socket.
+    Unix,
 }

@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod explain;
 mod files;
+mod git;
 mod inputs;
 mod limits;
 mod load;
@@ -44,9 +45,13 @@ pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
 pub use explain::{Answer, Explanation};
 pub use files::Files;
-pub use inputs::{Flags, Inputs, OwnPaths, Presence, SettingsFile, Shape};
+pub use git::{
+    GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
+    check_worktree_commondir, check_worktree_pointer, git_config_worktree,
+};
+pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape};
 pub use limits::Limits;
-pub use network::{DomainRule, GatewayOptions, NetworkRules};
+pub use network::{DomainRule, GatewayOptions, NetworkRules, SocketRule};
 pub use origin::{Layer, Origin, RuleRef};
 pub use outcome::{Exit, Outcome, Usage};
 pub use pattern::{Glob, PatternError};

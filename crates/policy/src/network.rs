@@ -4,6 +4,7 @@ use crate::domain::DomainPattern;
 use crate::settings::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
 use crate::{RuleRef, Switch};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// The network rules of a policy.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +29,7 @@ pub struct NetworkRules {
     /// Networks an allowed name must not resolve to.
     pub denied_addresses: Vec<ipnet::IpNet>,
     /// Unix sockets of the host, by path.
-    pub unix_sockets: Vec<String>,
+    pub unix_sockets: Vec<SocketRule>,
     /// Every unix socket.
     pub all_unix_sockets: Switch,
     /// Whether what is on no list may be asked for.
@@ -48,6 +49,16 @@ pub struct DomainRule {
     /// What to tell whoever is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where the rule was written.
+    pub rule: RuleRef,
+}
+
+/// One unix socket, or a directory of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SocketRule {
+    /// Absolute, as written: links are still in it.
+    pub path: PathBuf,
     /// Where the rule was written.
     pub rule: RuleRef,
 }

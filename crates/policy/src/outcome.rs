@@ -31,8 +31,15 @@ pub struct Outcome {
     pub usage: Usage,
     /// What was refused, in order.
     pub violations: Vec<Violation>,
+    /// Refusals beyond those that are kept one by one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_violations: u64,
     /// Every wall and what became of it.
     pub enforcement: Enforcement,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a command ended.

@@ -195,15 +195,18 @@ pub struct SyscallPlan {
 pub enum UnixSockets {
     /// Only `socketpair` of stream and seqpacket type.
     PairsOnly,
+    /// Stream and seqpacket sockets too; the broker judges every path.
+    Judged,
     /// Every AF_UNIX socket (srt's `allowAllUnixSockets`).
     All,
 }
 
 /// Refused or allowed, where a bool would not say which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Switch {
     /// Refused.
+    #[default]
     Refused,
     /// Allowed.
     Allowed,

@@ -34,6 +34,10 @@ pub struct Policy {
     pub(crate) limits_asked: Option<RuleRef>,
     pub(crate) require_layers: RequireLayers,
     pub(crate) audit: Switch,
+    /// Whether every open for reading is held.
+    pub(crate) trace_reads: Switch,
+    /// Whether somebody can be asked while a call waits.
+    pub(crate) asking: Switch,
     pub(crate) nested_user_namespaces: Switch,
     pub(crate) provider: String,
     pub(crate) engine: Option<String>,

@@ -34,9 +34,21 @@ pub enum List {
     Private,
     /// Mandatory protection from writing.
     Protected,
+    /// Mandatory protection by content: a change must pass a check.
+    Checked,
 }
 
 impl List {
+    /// Lists that keep something from being read.
+    pub(crate) fn hides(self) -> bool {
+        matches!(self, Self::DenyRead | Self::Seal | Self::Own)
+    }
+
+    /// Lists that keep something from being read or written.
+    pub(crate) fn refuses(self) -> bool {
+        self.hides() || matches!(self, Self::DenyWrite | Self::Protected)
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::AllowRead | Self::Open => "allowRead",
@@ -48,7 +60,7 @@ impl List {
             Self::System => "system directory",
             Self::Own => "own directory",
             Self::Private => "private",
-            Self::Protected => "protected",
+            Self::Protected | Self::Checked => "protected",
         }
     }
 }
@@ -100,6 +112,36 @@ pub(crate) struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RuleId(u32);
 
+impl RuleId {
+    /// The rule at this place of a list.
+    pub(crate) fn at(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What precedence needs to know about rules, wherever they are kept.
+pub(crate) trait Facts {
+    fn list(&self, id: RuleId) -> List;
+    fn layer(&self, id: RuleId) -> Layer;
+    fn spelling(&self, id: RuleId) -> Spelling;
+    fn any(&self, list: List) -> bool;
+}
+
+/// How a rule says what it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// By its path.
+    Literal,
+    /// By a pattern.
+    Pattern,
+    /// It is what nobody could look into.
+    Unlistable,
+}
+
 /// A source's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceId(u32);
@@ -130,6 +172,10 @@ impl Book {
         self.source_layer(self.get(id).source)
     }
 
+    pub(crate) fn any(&self, list: List) -> bool {
+        self.rules.iter().any(|rule| rule.list == list)
+    }
+
     pub(crate) fn source_layer(&self, source: SourceId) -> Layer {
         self.sources[source.0 as usize].0
     }
@@ -140,10 +186,6 @@ impl Book {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (RuleId, &Rule)> {
         self.rules.iter().enumerate().map(|(number, rule)| (RuleId(number as u32), rule))
-    }
-
-    pub(crate) fn any(&self, list: List) -> bool {
-        self.rules.iter().any(|rule| rule.list == list)
     }
 
     pub(crate) fn origin(&self, source: SourceId, key: impl Into<String>) -> Origin {
@@ -159,5 +201,27 @@ impl Book {
             text: format!("{} {}", rule.list.words(), rule.text),
             origin: self.origin(rule.source, key),
         }
+    }
+}
+
+impl Facts for Book {
+    fn list(&self, id: RuleId) -> List {
+        self.get(id).list
+    }
+
+    fn layer(&self, id: RuleId) -> Layer {
+        Self::layer(self, id)
+    }
+
+    fn spelling(&self, id: RuleId) -> Spelling {
+        match self.get(id).place {
+            Place::Literal(_) => Spelling::Literal,
+            Place::Unlistable => Spelling::Unlistable,
+            _ => Spelling::Pattern,
+        }
+    }
+
+    fn any(&self, list: List) -> bool {
+        Self::any(self, list)
     }
 }

@@ -18,6 +18,16 @@ enum Node {
     Broken(io::ErrorKind),
 }
 
+impl Node {
+    fn kind(&self) -> FileKind {
+        match self {
+            Self::Directory | Self::Broken(io::ErrorKind::PermissionDenied) => FileKind::Directory,
+            Self::Link(_) => FileKind::Symlink,
+            Self::File(_) | Self::Broken(_) => FileKind::File,
+        }
+    }
+}
+
 /// A made-up file system.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
@@ -111,13 +121,7 @@ impl Files for Tree {
             _ => self.walk(path, 0)?,
         };
         let number = self.0.keys().position(|known| *known == place).ok_or(io::ErrorKind::NotFound)?;
-        let kind = match self.0[&place] {
-            Node::Directory => FileKind::Directory,
-            Node::Broken(io::ErrorKind::PermissionDenied) => FileKind::Directory,
-            Node::Link(_) => FileKind::Symlink,
-            Node::File(_) | Node::Broken(_) => FileKind::File,
-        };
-        Ok(Identity { dev: 1, ino: number as u64, kind })
+        Ok(Identity { dev: 1, ino: number as u64, kind: self.0[&place].kind() })
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
@@ -140,11 +144,12 @@ impl Files for Tree {
         if let Some(Node::Broken(error)) = self.0.get(&place) {
             return Err((*error).into());
         }
-        self.0
-            .keys()
-            .filter(|known| known.parent() == Some(&place))
-            .map(|known| Ok((known.file_name().unwrap_or_default().to_owned(), self.look(known)?.kind)))
-            .collect()
+        // Paths are ordered by their parts: what is below the place follows it.
+        let below = self.0.range(place.clone()..).skip(1).take_while(|(known, _)| known.starts_with(&place));
+        Ok(below
+            .filter(|(known, _)| known.parent() == Some(&place))
+            .map(|(known, node)| (known.file_name().unwrap_or_default().to_owned(), node.kind()))
+            .collect())
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Violation {
     pub kind: ViolationKind,
     /// The exact path, `host:port`, call or limit.
     pub subject: String,
+    /// Why, in one sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// The rule that refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,

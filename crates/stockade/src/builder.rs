@@ -1,14 +1,17 @@
 //! From what the caller knows to a [`Runtime`].
 
+use crate::asking::{ASK_TIMEOUT, Desk, SharedAsker};
 use crate::directories::{self, Directories, MANAGED_SETTINGS, PROJECT_SETTINGS};
 use crate::providers::{Providers, UnknownProvider};
-use crate::{RealFiles, Runtime};
+use crate::runtime::Parts;
+use crate::{Asker, GrantError, GrantStore, RealFiles, Runtime};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use stockade_isolate::Provider;
-use stockade_policy::{Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape};
+use stockade_policy::{Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape, Switch};
 
 /// The provider that means: the best engine of this machine.
 const LOCAL: &str = "local";
@@ -27,6 +30,9 @@ pub struct Builder {
     providers: Providers,
     provider: Option<String>,
     engine: Option<String>,
+    asker: Option<SharedAsker>,
+    ask_timeout: Duration,
+    grants: Option<GrantStore>,
 }
 
 /// Which settings files are read besides those that were named.
@@ -53,6 +59,9 @@ pub enum BuildError {
     /// Settings are not usable.
     #[error(transparent)]
     Settings(#[from] SettingsErrors),
+    /// Grants that were given earlier cannot be read.
+    #[error(transparent)]
+    Grants(#[from] GrantError),
     /// Nobody registered the provider that was asked for.
     #[error(transparent)]
     Provider(#[from] UnknownProvider),
@@ -86,6 +95,9 @@ impl Builder {
             providers: Providers::standard(),
             provider: None,
             engine: None,
+            asker: None,
+            ask_timeout: ASK_TIMEOUT,
+            grants: None,
         }
     }
 
@@ -143,6 +155,24 @@ impl Builder {
         self
     }
 
+    /// Who is asked while a command waits. Without one, what a rule refuses is refused at once.
+    pub fn asker(mut self, asker: impl Asker + 'static) -> Self {
+        self.asker = Some(SharedAsker(Arc::new(asker)));
+        self
+    }
+
+    /// How long an answer is waited for before it is a no; two minutes when not given.
+    pub fn ask_timeout(mut self, timeout: Duration) -> Self {
+        self.ask_timeout = timeout;
+        self
+    }
+
+    /// Shares grants with other runtimes; the runtime has a store of its own when not given.
+    pub fn grants(mut self, grants: GrantStore) -> Self {
+        self.grants = Some(grants);
+        self
+    }
+
     /// Reads the settings.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let cwd = working_directory(self.cwd)?;
@@ -159,7 +189,13 @@ impl Builder {
         settings.push(optional(MANAGED_SETTINGS.into(), Layer::Managed));
         // The sort is stable: files of one layer keep their order.
         settings.sort_by_key(|file| file.layer);
-        let set = self.flags.env_set.clone();
+        let grants = self.grants.unwrap_or_else(|| GrantStore::new(&directories));
+        let mut flags = self.flags;
+        if self.standard == StandardSettings::All {
+            flags.grants.extend(grants.lasting()?);
+        }
+        flags.asking = if self.asker.is_some() { Switch::Allowed } else { Switch::Refused };
+        let set = flags.env_set.clone();
         let inputs = Inputs {
             cwd: cwd.clone(),
             home,
@@ -167,13 +203,14 @@ impl Builder {
             own: directories.own_paths(&cwd),
             preset: self.preset,
             settings,
-            flags: self.flags,
+            flags,
         };
         let policy = Policy::load(inputs, &RealFiles)?;
         let kind = self.provider.as_deref().unwrap_or(policy.provider());
         let engine = self.engine.as_deref().or(policy.engine());
         let provider = choose(&self.providers, kind, engine)?;
-        Ok(Runtime::new(policy, provider, cwd, environment, set))
+        let desk = self.asker.map(|asker| Arc::new(Desk::new(asker, grants.clone(), self.ask_timeout)));
+        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk }))
     }
 }
 

@@ -146,6 +146,7 @@ mod tests {
                 unix_sockets: UnixSockets::PairsOnly,
                 nested_user_namespaces: Switch::Refused,
             },
+            broker: None,
             limits: Limits::default(),
             layers: Vec::new(),
             notices: Vec::new(),

@@ -1,14 +1,21 @@
 //! The real file system behind the policy's small door.
 
-use std::ffi::OsString;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use stockade_policy::{FileKind, Files, Identity};
 
 /// More than any settings file needs; a workspace could offer an endless one.
 const LARGEST_FILE: u64 = 16 << 20;
+/// Names are read in pieces of this many bytes: a directory of a thousand files in one.
+const PIECE: usize = 32 << 10;
 
 /// The files of this machine, seen with this process's rights.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +33,7 @@ impl Files for RealFiles {
 
     fn look(&self, path: &Path) -> io::Result<Identity> {
         let seen = fs::symlink_metadata(path)?;
-        Ok(Identity { dev: seen.dev(), ino: seen.ino(), kind: kind(seen.file_type()) })
+        Ok(Identity { dev: seen.dev(), ino: seen.ino(), kind: kind_of(FileType::from_raw_mode(seen.mode())) })
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
@@ -38,9 +45,43 @@ impl Files for RealFiles {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
-        fs::read_dir(path)?
-            .map(|entry| entry.and_then(|entry| Ok((entry.file_name(), kind(entry.file_type()?)))))
-            .collect()
+        let mut entries = Vec::new();
+        self.tell(path, &mut |name, kind| entries.push((name.to_owned(), kind)))?;
+        Ok(entries)
+    }
+
+    fn tell(&self, path: &Path, each: &mut dyn FnMut(&OsStr, FileKind)) -> io::Result<()> {
+        let directory = open_directory(path)?;
+        let mut piece = [MaybeUninit::uninit(); PIECE];
+        let mut entries = RawDir::new(&directory, &mut piece);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name();
+            let found = match entry.file_type() {
+                // Some file systems do not keep it with the name.
+                FileType::Unknown => {
+                    let seen = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                    FileType::from_raw_mode(seen.st_mode)
+                }
+                found => found,
+            };
+            let name = name.to_bytes();
+            if name != b"." && name != b".." {
+                each(OsStr::from_bytes(name), kind_of(found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a directory whose path had no links in it. One that has come in since is not followed, wherever
+/// on the way it is.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // An old kernel, or a container's filter that does not know the call: the last name at least.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
+        opened => opened,
     }
 }
 
@@ -59,13 +100,11 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn kind(found: fs::FileType) -> FileKind {
-    if found.is_dir() {
-        FileKind::Directory
-    } else if found.is_symlink() {
-        FileKind::Symlink
-    } else {
-        FileKind::File
+fn kind_of(found: FileType) -> FileKind {
+    match found {
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Symlink,
+        _ => FileKind::File,
     }
 }
 
@@ -89,6 +128,36 @@ mod tests {
         let mut names = RealFiles.list(&top).unwrap();
         names.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(names, [("link".into(), FileKind::Symlink), ("real".into(), FileKind::File)]);
+    }
+
+    #[test]
+    fn every_name_of_a_big_directory_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(place.path()).unwrap();
+        let mut wanted: Vec<OsString> =
+            (0..3000).map(|number| format!("a-longer-name-{number}").into()).collect();
+        wanted.iter().for_each(|name| fs::write(top.join(name), "").unwrap());
+        let mut names: Vec<_> = RealFiles.list(&top).unwrap().into_iter().map(|(name, _)| name).collect();
+        names.sort();
+        wanted.sort();
+        assert_eq!(names, wanted);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_directory_is_not_listed() {
+        let place = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(place.path()).unwrap();
+        fs::create_dir_all(top.join("real/below")).unwrap();
+        fs::write(top.join("real/below/secret"), "").unwrap();
+        assert_eq!(RealFiles.list(&top.join("real/below")).unwrap().len(), 1);
+
+        std::os::unix::fs::symlink("real", top.join("swapped")).unwrap();
+        std::os::unix::fs::symlink("below", top.join("real/link")).unwrap();
+        for path in ["swapped", "swapped/below", "real/link"] {
+            let told = RealFiles.tell(&top.join(path), &mut |name, _| panic!("{path} holds {name:?}"));
+            // Not the error of a directory that went away: this one is to be hidden.
+            assert_eq!(told.unwrap_err().raw_os_error(), Some(Errno::LOOP.raw_os_error()), "{path}");
+        }
     }
 
     #[test]

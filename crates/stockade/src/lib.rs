@@ -45,6 +45,9 @@
 //! [`Runtime::start`], which gives a [`Running`] command.
 #![forbid(unsafe_code)]
 
+mod annotate;
+mod asking;
+mod audit;
 mod bare;
 mod bare_limits;
 mod builder;
@@ -52,21 +55,35 @@ mod connect;
 mod crossing;
 mod directories;
 mod files;
+mod grants;
+mod private;
 mod providers;
 mod relay;
 mod running;
 mod runtime;
 mod shell;
+mod violations;
 mod wiring;
 
+pub use annotate::{annotate_stderr, remove_violations};
+pub use asking::{AskNotice, Asker, Question, visible};
+pub use audit::{
+    Appended, AuditError, AuditEvent, AuditKind, AuditLine, AuditLog, AuditRecord, Durability, Finding, Flaw,
+    Lost, Rotation, Unfinished, Verified, policy_digest,
+};
 pub use builder::{BuildError, Builder, StandardSettings};
 pub use crossing::CrossError;
 pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
 pub use files::RealFiles;
+pub use grants::{Grant, GrantError, GrantStore, Revoked, Scope};
 pub use providers::{Providers, UnknownProvider};
 pub use relay::{Inlet, Outlet};
 pub use running::Running;
 pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
+pub use violations::{
+    Cleared, Counts, Filter, Hidden, IgnoreList, IgnoreRule, Recorded, Retention, StoreError,
+    StoredViolation, SubjectPattern, ViolationStore,
+};
 pub use wiring::Wiring;
 
 pub use stockade_isolate::{
@@ -74,9 +91,9 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind, Files, Flags,
-    Identity, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need,
-    NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
-    PresetInfo, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan,
-    UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
+    Answer, Ask, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind, Files,
+    Flags, Identity, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind,
+    Need, NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
+    PresetInfo, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch,
+    SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
 };

@@ -1,5 +1,6 @@
 //! A command that is running, with its sandbox and the copying that goes on beside it.
 
+use crate::asking::Waiting;
 use crate::bare::Bare;
 use crate::connect::Connected;
 use crate::relay::{Feed, Outlet, Rest, copy};
@@ -8,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::Sandbox;
-use stockade_policy::{Enforcement, Event, Exit, Outcome};
+use stockade_policy::{Enforcement, Event, Exit, Outcome, Reply};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -21,6 +22,7 @@ pub struct Running {
     source: Source,
     enforcement: Enforcement,
     copying: Copying,
+    waiting: Waiting,
     /// The end, while the sandbox is being taken down.
     last: Option<Event>,
 }
@@ -42,6 +44,37 @@ impl std::fmt::Debug for Source {
             Self::Over => out.write_str("Over"),
         }
     }
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<Event> {
+        match self {
+            Self::Walled(running, _) => running.next().await,
+            Self::Bare(bare) => bare.next().await,
+            Self::Over => None,
+        }
+    }
+
+    fn signal(&self, signal: i32) {
+        match self {
+            Self::Walled(running, _) => running.signal(signal),
+            Self::Bare(bare) => bare.signal(signal),
+            Self::Over => {}
+        }
+    }
+
+    fn reply(&self, id: u64, reply: Reply) {
+        // Nothing is asked about a command without walls.
+        if let Self::Walled(running, _) = self {
+            running.reply(id, reply);
+        }
+    }
+}
+
+/// Passes on what is pending, then waits for more. May be dropped and called again.
+async fn next_of(source: &mut Source, copying: &mut Copying) -> Option<Event> {
+    copying.pass_on(source).await;
+    source.next().await
 }
 
 /// How long bytes of a command that was ended may take to reach their reader.
@@ -73,6 +106,30 @@ impl Copying {
     }
 }
 
+impl Copying {
+    /// Hands pending bytes to their outlet. May be dropped and called again without losing anything.
+    async fn pass_on(&mut self, source: &Source) {
+        while let Some((stream, data, gone)) = &mut self.pending {
+            let Some(outlet) = &mut self.outlets[*stream] else { break };
+            match outlet.write(&data[*gone..]).await {
+                Ok(count) => *gone += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    // Without us the command itself would have been told that nobody reads any more.
+                    if error.kind() == io::ErrorKind::BrokenPipe {
+                        source.signal(SIGPIPE);
+                    }
+                    break;
+                }
+            }
+            if *gone == data.len() {
+                break;
+            }
+        }
+        self.pending = None;
+    }
+}
+
 impl Drop for Copying {
     fn drop(&mut self) {
         self.inputs.iter().chain(&self.outputs).for_each(JoinHandle::abort);
@@ -84,13 +141,15 @@ impl Running {
         running: stockade_isolate::Running,
         sandbox: Arc<dyn Sandbox>,
         copying: Copying,
+        waiting: Waiting,
     ) -> Self {
         let enforcement = sandbox.enforcement().clone();
-        Self { source: Source::Walled(running, sandbox), enforcement, copying, last: None }
+        Self { source: Source::Walled(running, sandbox), enforcement, copying, waiting, last: None }
     }
 
     pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying) -> Self {
-        Self { source: Source::Bare(bare), enforcement, copying, last: None }
+        let waiting = Waiting::default();
+        Self { source: Source::Bare(bare), enforcement, copying, waiting, last: None }
     }
 
     pub(crate) fn over(outcome: Outcome) -> Self {
@@ -98,6 +157,7 @@ impl Running {
             source: Source::Over,
             enforcement: outcome.enforcement.clone(),
             copying: Copying::default(),
+            waiting: Waiting::default(),
             last: Some(Event::Exited(Box::new(outcome))),
         }
     }
@@ -112,15 +172,21 @@ impl Running {
     /// May be dropped and called again at any point without losing anything.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
-            self.pass_on().await;
             if self.last.is_some() {
+                self.waiting.end();
+                self.copying.pass_on(&self.source).await;
                 self.settle().await;
                 return self.last.take();
             }
-            let event = match &mut self.source {
-                Source::Walled(running, _) => running.next().await,
-                Source::Bare(bare) => bare.next().await,
-                Source::Over => None,
+            let event = tokio::select! {
+                biased;
+                // An output nobody takes must not keep an answer from its call.
+                (id, reply) = self.waiting.next() => {
+                    // The engine tells when it has taken the answer.
+                    self.source.reply(id, reply);
+                    continue;
+                }
+                event = next_of(&mut self.source, &mut self.copying) => event,
             };
             match event {
                 Some(Event::Stdout { data }) if self.copying.outlets[0].is_some() => {
@@ -128,6 +194,10 @@ impl Running {
                 }
                 Some(Event::Stderr { data }) if self.copying.outlets[1].is_some() => {
                     self.copying.pending = Some((1, data, 0));
+                }
+                Some(Event::Ask(ask)) => {
+                    self.waiting.begin(ask.clone());
+                    return Some(Event::Ask(ask));
                 }
                 Some(event @ Event::Exited(_)) => self.last = Some(event),
                 Some(event) => return Some(event),
@@ -158,11 +228,7 @@ impl Running {
 
     /// Sends a signal to the command's process group.
     pub fn signal(&self, signal: i32) {
-        match &self.source {
-            Source::Walled(running, _) => running.signal(signal),
-            Source::Bare(bare) => bare.signal(signal),
-            Source::Over => {}
-        }
+        self.source.signal(signal);
     }
 
     /// Ends the command: this signal first, SIGKILL to everything two seconds later.
@@ -183,28 +249,6 @@ impl Running {
             }
         }
         None
-    }
-
-    /// Hands pending bytes to their outlet.
-    async fn pass_on(&mut self) {
-        while let Some((stream, data, gone)) = &mut self.copying.pending {
-            let Some(outlet) = &mut self.copying.outlets[*stream] else { break };
-            match outlet.write(&data[*gone..]).await {
-                Ok(count) => *gone += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    // Without us the command itself would have been told that nobody reads any more.
-                    if error.kind() == io::ErrorKind::BrokenPipe {
-                        self.signal(SIGPIPE);
-                    }
-                    break;
-                }
-            }
-            if *gone == data.len() {
-                break;
-            }
-        }
-        self.copying.pending = None;
     }
 
     /// Takes the sandbox down and waits until everything it wrote has arrived.

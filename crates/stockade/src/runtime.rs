@@ -1,5 +1,6 @@
 //! The road from a request to a running command.
 
+use crate::asking::{Desk, Waiting};
 use crate::bare::{Bare, Start};
 use crate::builder::Builder;
 use crate::connect::{connect, connect_bare};
@@ -7,7 +8,7 @@ use crate::crossing::CrossError;
 use crate::running::{Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
-use crate::{RealFiles, bare_limits};
+use crate::{GrantStore, RealFiles, bare_limits};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,19 @@ pub struct Runtime {
     environment: Vec<(OsString, OsString)>,
     /// Variables the caller set by name; runs without walls get them too.
     set: Vec<(String, String)>,
+    grants: GrantStore,
+    desk: Option<Arc<Desk>>,
+}
+
+/// What a runtime is made of.
+pub(crate) struct Parts {
+    pub(crate) policy: Policy,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) grants: GrantStore,
+    pub(crate) desk: Option<Arc<Desk>>,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -113,19 +127,24 @@ impl Runtime {
         Builder::new()
     }
 
-    pub(crate) fn new(
-        policy: Policy,
-        provider: Arc<dyn Provider>,
-        cwd: PathBuf,
-        environment: Vec<(OsString, OsString)>,
-        set: Vec<(String, String)>,
-    ) -> Self {
-        Self { policy, provider, cwd, environment, set }
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { policy, provider, cwd, environment, set, grants, desk } = parts;
+        Self { policy, provider, cwd, environment, set, grants, desk }
     }
 
     /// The policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The grants of this runtime's commands. They live as long as a copy of this does.
+    pub fn grants(&self) -> &GrantStore {
+        &self.grants
+    }
+
+    /// How many acts were refused without asking because there were too many questions.
+    pub fn unasked(&self) -> u64 {
+        self.desk.as_ref().map_or(0, |desk| desk.unasked())
     }
 
     /// A request to run this command behind walls, in the working directory.
@@ -174,7 +193,8 @@ impl Runtime {
         };
         match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
-                Ok(Running::walled(running, sandbox, Copying::begin(connected)))
+                let waiting = Waiting::new(self.desk.clone());
+                Ok(Running::walled(running, sandbox, Copying::begin(connected), waiting))
             }
             Err(EngineError::Exec(ExecError::Program { source, .. })) => {
                 Ok(Running::over(not_started(&source, self.provider.kind(), begun, Enforcement::default())))
@@ -253,6 +273,7 @@ fn not_started(error: &std::io::Error, kind: &str, begun: Instant, enforcement: 
         truncated: false,
         usage: Usage::default(),
         violations: Vec::new(),
+        more_violations: 0,
         enforcement,
     }
 }

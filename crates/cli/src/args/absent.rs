@@ -7,9 +7,6 @@ pub(crate) struct AbsentArgs {
     /// A host that may be reached
     #[arg(long, value_name = "HOST")]
     allow_domain: Vec<String>,
-    /// A unix socket that may be reached
-    #[arg(long, value_name = "PATH")]
-    allow_unix: Vec<String>,
     /// Bytes of memory
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
@@ -19,9 +16,6 @@ pub(crate) struct AbsentArgs {
     /// Processes and threads
     #[arg(long, value_name = "N")]
     pids: Option<String>,
-    /// Who answers questions: tty, deny or fd:N
-    #[arg(long, value_name = "WHO")]
-    ask: Option<String>,
     /// Keep changes in an overlay for review
     #[arg(long)]
     overlay: bool,
@@ -38,11 +32,9 @@ impl AbsentArgs {
     pub(crate) fn first(&self) -> Option<(&'static str, &'static str)> {
         [
             ("--allow-domain", "gateway", !self.allow_domain.is_empty()),
-            ("--allow-unix", "broker", !self.allow_unix.is_empty()),
             ("--memory", "cgroup", self.memory.is_some()),
             ("--cpus", "cgroup", self.cpus.is_some()),
             ("--pids", "cgroup", self.pids.is_some()),
-            ("--ask", "broker", self.ask.is_some()),
             ("--overlay", "overlay", self.overlay),
             ("--publish", "gateway", !self.publish.is_empty()),
             ("--forward-port", "gateway", !self.forward_port.is_empty()),

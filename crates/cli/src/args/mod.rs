@@ -2,12 +2,14 @@
 
 mod absent;
 mod policy;
+mod records;
 mod run;
 mod units;
 
 pub(crate) use absent::AbsentArgs;
 pub(crate) use policy::PolicyArgs;
-pub(crate) use run::{EventsTarget, RunArgs, RunOnly};
+pub(crate) use records::{AuditAct, AuditShowArgs, ViolationsArgs, format_moment};
+pub(crate) use run::{AskTarget, EventsTarget, RunArgs, RunOnly};
 pub(crate) use units::format_seconds;
 
 use clap::{Parser, Subcommand};
@@ -58,6 +60,23 @@ pub(crate) enum Act {
         #[arg(long)]
         json: bool,
     },
+    /// List what was allowed when somebody was asked, or take it back
+    #[command(args_conflicts_with_subcommands = true)]
+    Grants {
+        /// Print the grants as JSON
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        act: Option<GrantsAct>,
+    },
+    /// List what was refused, in all runs
+    Violations(Box<ViolationsArgs>),
+    /// Show or check the log of decisions
+    #[command(disable_help_subcommand = true)]
+    Audit {
+        #[command(subcommand)]
+        act: AuditAct,
+    },
     /// Print a completion script
     Completions {
         /// For which shell
@@ -74,6 +93,19 @@ pub(crate) enum Act {
     Witness {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsAct {
+    /// Take grants back; commands that are running keep what they have
+    Revoke {
+        /// The ids that `stockade grants` shows
+        #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "ID")]
+        ids: Vec<String>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
     },
 }
 

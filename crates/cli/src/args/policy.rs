@@ -2,7 +2,7 @@
 
 use super::units::{milliseconds, size, variable};
 use std::path::PathBuf;
-use stockade::{BuildError, Builder, Flags, Layer, Limits, Presence, Runtime, SettingsFile, Shape};
+use stockade::{BuildError, Builder, Flags, Layer, Limits, Presence, Runtime, SettingsFile, Shape, Switch};
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Policy")]
@@ -28,6 +28,12 @@ pub(crate) struct PolicyArgs {
     /// A path that must not be written
     #[arg(long, value_name = "PATH")]
     deny_write: Vec<String>,
+    /// A unix socket that may be reached, or a directory of them
+    #[arg(long, value_name = "PATH")]
+    allow_unix: Vec<String>,
+    /// Record every refused read, too, at some cost in time
+    #[arg(long, value_name = "WHAT", value_enum)]
+    trace: Option<Traced>,
     /// Set a variable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -45,6 +51,12 @@ pub(crate) struct PolicyArgs {
     max_output: Option<u64>,
 }
 
+/// What is recorded besides what needs no extra work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Traced {
+    Reads,
+}
+
 impl PolicyArgs {
     /// A runtime with this policy, and whatever else `more` asks for.
     pub(crate) fn runtime(self, more: impl FnOnce(Builder) -> Builder) -> Result<Runtime, BuildError> {
@@ -53,6 +65,11 @@ impl PolicyArgs {
             allow_read: self.allow_read,
             deny_read: self.deny_read,
             deny_write: self.deny_write,
+            allow_unix: self.allow_unix,
+            trace_reads: match self.trace {
+                Some(Traced::Reads) => Switch::Allowed,
+                None => Switch::Refused,
+            },
             env_set: self.env,
             env_pass: self.pass_env,
             limits: Limits {
@@ -61,6 +78,7 @@ impl PolicyArgs {
                 max_output: self.max_output,
                 ..Limits::default()
             },
+            ..Flags::default()
         });
         if let Some(cwd) = self.cwd {
             builder = builder.cwd(cwd);

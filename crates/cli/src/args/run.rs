@@ -1,5 +1,6 @@
 //! Options of `stockade run`.
 
+use super::units::milliseconds;
 use super::{AbsentArgs, PolicyArgs};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,6 +41,15 @@ pub(crate) struct RunArgs {
     /// Write the outcome as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Who is asked while the command waits: tty, deny, fd:N or fd:IN,OUT
+    ///
+    /// With `tty` questions come on the terminal. With `fd:N` they are JSON lines on a descriptor of the
+    /// caller, and so are the answers.
+    #[arg(long, value_name = "WHO", value_parser = ask_target, default_value = "deny")]
+    pub(crate) ask: AskTarget,
+    /// How long an answer is waited for before it is a no
+    #[arg(long, value_name = "SECONDS", value_parser = milliseconds, default_value = "120")]
+    pub(crate) ask_timeout: u64,
     /// The kind of sandbox
     #[arg(long, value_name = "KIND")]
     pub(crate) provider: Option<String>,
@@ -77,6 +87,36 @@ impl RunArgs {
 pub(crate) enum EventsTarget {
     File(PathBuf),
     Descriptor(i32),
+}
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskTarget {
+    /// Nobody: what a rule refuses is refused.
+    Deny,
+    /// The person at the terminal.
+    Tty,
+    /// A program, over descriptors of the caller.
+    Descriptors { input: i32, output: i32 },
+}
+
+fn ask_target(text: &str) -> Result<AskTarget, String> {
+    let numbers = match text {
+        "deny" => return Ok(AskTarget::Deny),
+        "tty" => return Ok(AskTarget::Tty),
+        _ => text.strip_prefix("fd:").ok_or_else(|| format!("`{text}` is none of tty, deny, fd:N"))?,
+    };
+    // Whoever shares a descriptor with the command lets it answer, or speak for us.
+    let number = |text: &str| match text.parse() {
+        Ok(number @ 3..) => Ok(number),
+        _ => Err(format!("`{text}` is not the number of a further descriptor: 3 or more")),
+    };
+    match numbers.split_once(',') {
+        Some((input, output)) => {
+            Ok(AskTarget::Descriptors { input: number(input)?, output: number(output)? })
+        }
+        None => number(numbers).map(|number| AskTarget::Descriptors { input: number, output: number }),
+    }
 }
 
 fn events_target(text: &str) -> Result<EventsTarget, String> {
@@ -152,6 +192,31 @@ mod tests {
     }
 
     #[test]
+    fn somebody_is_asked_or_nobody() {
+        assert_eq!(run(&["x"]).unwrap().ask, AskTarget::Deny);
+        assert_eq!(run(&["x"]).unwrap().ask_timeout, 120_000);
+        for (words, expected) in [
+            ("deny", AskTarget::Deny),
+            ("tty", AskTarget::Tty),
+            ("fd:3", AskTarget::Descriptors { input: 3, output: 3 }),
+            ("fd:4,7", AskTarget::Descriptors { input: 4, output: 7 }),
+        ] {
+            assert_eq!(run(&["--ask", words, "x"]).unwrap().ask, expected, "{words}");
+        }
+        for wrong in ["", "allow", "fd:", "fd:2", "fd:3,1", "fd:3,", "fd:-3", "fd:3,4,5", "TTY"] {
+            assert!(run(&["--ask", wrong, "x"]).is_err(), "{wrong}");
+        }
+        assert_eq!(run(&["--ask-timeout", "0.5", "x"]).unwrap().ask_timeout, 500);
+        assert!(run(&["--ask-timeout", "0", "x"]).is_err());
+    }
+
+    #[test]
+    fn only_reads_can_be_traced() {
+        assert!(run(&["--trace", "reads", "--allow-unix", "/run/s", "x"]).is_ok());
+        assert!(run(&["--trace", "writes", "x"]).is_err());
+    }
+
+    #[test]
     fn only_further_descriptors_are_inherited_by_number() {
         assert_eq!(run(&["--inherit-fd", "3", "--inherit-fd", "9", "x"]).unwrap().inherit_fd, [3, 9]);
         assert!(run(&["--inherit-fd", "2", "x"]).is_err());
@@ -162,11 +227,9 @@ mod tests {
         assert_eq!(run(&["x"]).unwrap().absent.first(), None);
         for (words, layer) in [
             (&["--allow-domain", "a.test"][..], "gateway"),
-            (&["--allow-unix", "/s"], "broker"),
             (&["--memory", "1g"], "cgroup"),
             (&["--cpus", "1.5"], "cgroup"),
             (&["--pids", "9"], "cgroup"),
-            (&["--ask", "tty"], "broker"),
             (&["--overlay"], "overlay"),
             (&["--publish", "80"], "gateway"),
             (&["--forward-port", "80"], "gateway"),

@@ -85,6 +85,7 @@ mod tests {
             program: None,
             kind: ViolationKind::Write,
             subject: subject.into(),
+            reason: String::new(),
             rule: None,
             suggestion: Some("--allow-write /x".into()),
         }

@@ -1,21 +1,26 @@
 //! `stockade run`.
 
+mod asking;
 mod closing;
 mod events;
 mod raw;
 mod report;
+mod shown;
 mod signals;
 mod terminal;
 mod watch;
 mod wiring;
 
-use crate::args::{AbsentArgs, EventsTarget, PolicyArgs, RunArgs};
+use crate::args::{AbsentArgs, AskTarget, EventsTarget, PolicyArgs, RunArgs};
+use crate::ask::Stage;
 use crate::descriptor::claim;
 use crate::refuse;
 use crate::status;
 use crate::sys;
 use crate::voice::{Level, Manner, Voice};
+use asking::{Asking, Others};
 use events::{EventLog, EventsPlace};
+pub(crate) use raw::is_wanted as raw_is_wanted;
 use report::Report;
 use signals::Signals;
 use std::future::Future;
@@ -24,13 +29,15 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use stockade::{
-    BuildError, CommandLine, Layer, LayerReport, LayerState, NoticeWeight, Plan, PrepareError, Prepared,
-    Running, Runtime, StartError, Verdict, WallLayer,
+    BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NoticeWeight, Plan, PrepareError,
+    Prepared, Running, Runtime, StartError, Verdict, WallLayer,
 };
 use terminal::Terminal;
 use watch::{End, watch};
 pub(crate) use wiring::TtyWish;
+use wiring::Wired;
 
 /// Everything a run needs to know.
 pub(crate) struct Job {
@@ -38,6 +45,8 @@ pub(crate) struct Job {
     pub(crate) command: CommandLine,
     pub(crate) voice: Voice,
     pub(crate) tty: TtyWish,
+    /// The terminal, where questions are asked on it.
+    pub(crate) stage: Option<Stage>,
     pub(crate) inherit: Vec<(OwnedFd, i32)>,
     pub(crate) events: Option<EventsPlace>,
     pub(crate) report: Option<PathBuf>,
@@ -58,6 +67,8 @@ pub(crate) enum Refusal {
     NoCommand,
     #[error("descriptor {number} cannot be used: {source}; nothing was run")]
     Claim { number: i32, source: std::io::Error },
+    #[error(transparent)]
+    Ask(#[from] asking::AskError),
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error(transparent)]
@@ -88,17 +99,27 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
     let Some(command) = args.command_line() else {
         return refuse(voice, Refusal::NoCommand);
     };
-    let Claimed { inherit, events } = match Claimed::from_caller(&args.inherit_fd, args.events) {
+    let Claimed { inherit, events, ask } = match Claimed::from_caller(&args.inherit_fd, args.events, args.ask)
+    {
         Ok(claimed) => claimed,
         Err(error) => return refuse(voice, error),
     };
-    match runtime(args.policy, &args.absent, args.provider, args.engine) {
+    let others = Others { inherit: &inherit, events: events.as_ref() };
+    let asking = match Asking::prepare(args.ask, ask, &others) {
+        Ok(asking) => asking,
+        Err(error) => return refuse(voice, error),
+    };
+    let stage = asking.stage();
+    let patience = Duration::from_millis(args.ask_timeout);
+    let more = |builder: Builder| asking.give(builder.ask_timeout(patience));
+    match runtime(args.policy, &args.absent, args.provider, args.engine, more) {
         Err(error) => refuse(voice, error),
         Ok(runtime) => perform(Job {
             runtime,
             command,
             voice,
             tty: if args.tty { TtyWish::Always } else { TtyWish::AsCaller },
+            stage,
             inherit,
             events,
             report: args.report,
@@ -112,15 +133,25 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
 struct Claimed {
     inherit: Vec<(OwnedFd, i32)>,
     events: Option<EventsPlace>,
+    /// For answers and for questions.
+    ask: Vec<OwnedFd>,
 }
 
 impl Claimed {
-    fn from_caller(inherit: &[i32], events: Option<EventsTarget>) -> Result<Self, Refusal> {
+    fn from_caller(inherit: &[i32], events: Option<EventsTarget>, ask: AskTarget) -> Result<Self, Refusal> {
+        let events_number = match events {
+            Some(EventsTarget::Descriptor(number)) => Some(number),
+            _ => None,
+        };
+        let ask_numbers = match ask {
+            AskTarget::Descriptors { input, output } => vec![input, output],
+            AskTarget::Deny | AskTarget::Tty => Vec::new(),
+        };
         let mut numbers = inherit.to_vec();
-        if let Some(EventsTarget::Descriptor(number)) = events {
-            numbers.push(number);
-        }
-        let copies = claim(&numbers).map_err(|(number, source)| Refusal::Claim { number, source })?;
+        numbers.extend(events_number);
+        numbers.extend(&ask_numbers);
+        let mut copies = claim(&numbers).map_err(|(number, source)| Refusal::Claim { number, source })?;
+        let ask = copies.split_off(copies.len() - ask_numbers.len());
         let mut inherit: Vec<(OwnedFd, i32)> = copies.into_iter().zip(numbers).collect();
         let events = match events {
             None => None,
@@ -129,7 +160,7 @@ impl Claimed {
                 inherit.pop().map(|(copy, number)| EventsPlace::Descriptor(copy, number))
             }
         };
-        Ok(Self { inherit, events })
+        Ok(Self { inherit, events, ask })
     }
 }
 
@@ -139,6 +170,7 @@ pub(crate) fn runtime(
     absent: &AbsentArgs,
     provider: Option<String>,
     engine: Option<String>,
+    more: impl FnOnce(Builder) -> Builder,
 ) -> Result<Runtime, Refusal> {
     if let Some((option, layer)) = absent.first() {
         return Err(Refusal::Absent { option, layer });
@@ -150,7 +182,7 @@ pub(crate) fn runtime(
         if let Some(name) = engine {
             builder = builder.engine(name);
         }
-        builder
+        more(builder)
     })?)
 }
 
@@ -174,13 +206,13 @@ pub(crate) fn perform(job: Job) -> ExitCode {
 }
 
 async fn run(job: Job) -> Result<ExitCode, Refusal> {
-    let Job { runtime, command, voice, tty, inherit, events, report, beside, .. } = job;
+    let Job { runtime, command, voice, tty, stage, inherit, events, report, beside, .. } = job;
     let mut signals = Signals::new().map_err(Refusal::Reactor)?;
     let name = program(&command);
     let prepared = runtime.prepare(runtime.request(command))?;
     announce(voice, &runtime, &prepared);
     let plan = Arc::clone(&prepared.plan);
-    let (wiring, terminal_use) = wiring::choose(tty, inherit, &prepared)?;
+    let Wired { wiring, terminal, shown } = wiring::choose(tty, inherit, &prepared, stage.as_ref())?;
     let mut log = events.map(EventLog::open).transpose()?;
     let report = report.map(Report::prepare).transpose()?;
 
@@ -201,11 +233,12 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     }
     tell_walls(voice, &plan, &running);
     let beside = beside.map(tokio::spawn);
+    let stage = stage.unwrap_or_default();
     let terminal = match running.terminal() {
-        Some(outer) => Some(Terminal::begin(outer, terminal_use).map_err(Refusal::Reactor)?),
+        Some(outer) => Some(Terminal::begin(outer, terminal, stage).map_err(Refusal::Reactor)?),
         None => None,
     };
-    let end = watch(running, &mut log, &mut signals, terminal).await;
+    let end = watch(running, &mut log, &mut signals, terminal, shown).await;
     if let Some(beside) = beside {
         beside.abort();
     }
@@ -215,6 +248,10 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
                 report.write(&outcome)?;
             }
             closing::say(voice, &name, &plan.limits, &outcome);
+            if runtime.unasked() > 0 {
+                let count = runtime.unasked();
+                voice.closing(format!("{count} of them without asking: there were too many questions"));
+            }
             Ok(status::of_command(outcome.exit_code))
         }
         End::GivenUp(signal) => Ok(status::of_command(128 + signal)),

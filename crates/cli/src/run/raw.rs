@@ -40,6 +40,11 @@ impl Raw {
     }
 }
 
+/// Whether a command is being typed to.
+pub(crate) fn is_wanted() -> bool {
+    BEFORE.lock().is_ok_and(|kept| kept.is_some())
+}
+
 impl Drop for Raw {
     fn drop(&mut self) {
         restore();

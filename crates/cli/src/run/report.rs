@@ -92,6 +92,7 @@ mod tests {
             truncated: false,
             usage: Usage::default(),
             violations: Vec::new(),
+            more_violations: 0,
             enforcement: Enforcement::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::raw::Raw;
 use super::wiring::TerminalUse;
+use crate::ask::Stage;
 use rustix::termios::isatty;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,6 +21,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(super) struct Terminal {
     outer: OwnedFd,
     raw: Option<Raw>,
+    stage: Stage,
     resized: Signal,
     continued: Signal,
     input: Option<JoinHandle<()>>,
@@ -48,7 +50,7 @@ pub(super) enum Said {
 
 impl Terminal {
     /// Begins to relay.
-    pub(super) fn begin(outer: OwnedFd, used: TerminalUse) -> io::Result<Self> {
+    pub(super) fn begin(outer: OwnedFd, used: TerminalUse, stage: Stage) -> io::Result<Self> {
         let from_command = Inlet::new(outer.try_clone()?)?;
         let shown_on = match (used, isatty(io::stdout())) {
             (TerminalUse::Show, false) => io::stderr().as_fd().try_clone_to_owned()?,
@@ -59,7 +61,7 @@ impl Terminal {
         let input = if converses {
             let to_command = Outlet::unshared(outer.try_clone()?)?;
             let from_caller = Inlet::new(io::stdin().as_fd().try_clone_to_owned()?)?;
-            Some(tokio::spawn(type_in(from_caller, to_command)))
+            Some(tokio::spawn(type_in(from_caller, to_command, stage.clone())))
         } else {
             None
         };
@@ -71,7 +73,8 @@ impl Terminal {
             resized,
             continued,
             input,
-            output: tokio::spawn(show(from_command, to_caller)),
+            output: tokio::spawn(show(from_command, to_caller, stage.clone())),
+            stage,
             hung_up: false,
         };
         // The window may have changed since its size was asked for.
@@ -87,7 +90,10 @@ impl Terminal {
                 Said::Adjusted
             }
             Some(()) = self.continued.recv() => {
-                if let Some(raw) = &self.raw {
+                // A question has its own modes, and puts ours back itself.
+                if let Some(raw) = &self.raw
+                    && !self.stage.is_asking()
+                {
                     raw.again();
                 }
                 self.fit();
@@ -130,11 +136,19 @@ pub(super) fn window_size() -> WindowSize {
     }
 }
 
-/// Caller to command. A terminal has no end of file, only the character for it.
-async fn type_in(mut from: Inlet, mut to: Outlet) {
+/// Caller to command. A terminal has no end of file, only the character for it. What is typed while a
+/// question stands is not for the command.
+async fn type_in(mut from: Inlet, mut to: Outlet, stage: Stage) {
     let mut buffer = vec![0; STEP];
     let mut fresh_line = true;
-    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+    loop {
+        stage.quiet().await;
+        let read = tokio::select! {
+            biased;
+            () = stage.asking() => continue,
+            read = from.read(&mut buffer) => read,
+        };
+        let Ok(count @ 1..) = read else { break };
         if to.write_all(&buffer[..count]).await.is_err() {
             return;
         }
@@ -146,10 +160,11 @@ async fn type_in(mut from: Inlet, mut to: Outlet) {
 }
 
 /// Command to caller.
-async fn show(mut from: Inlet, mut to: Outlet) -> Silence {
+async fn show(mut from: Inlet, mut to: Outlet, stage: Stage) -> Silence {
     let mut buffer = vec![0; STEP];
     // The kernel answers EIO once the last process has closed the inner end.
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        let _turn = stage.output().await;
         if to.write_all(&buffer[..count]).await.is_err() {
             return Silence::Unheard;
         }

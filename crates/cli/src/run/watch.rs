@@ -1,6 +1,7 @@
 //! Follows a running command to its end.
 
 use super::events::EventLog;
+use super::shown::Shown;
 use super::signals::Signals;
 use super::terminal::{Said, Terminal};
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub(super) async fn watch(
     log: &mut Option<EventLog>,
     signals: &mut Signals,
     mut terminal: Option<Terminal>,
+    mut shown: Shown,
 ) -> End {
     let mut cancelled: Option<(i32, Instant)> = None;
     let end = loop {
@@ -42,9 +44,10 @@ pub(super) async fn watch(
             said = next_of(&mut terminal) => if said == Said::HungUp {
                 running.signal(libc::SIGHUP);
             },
-            event = step(&mut running, log) => match event {
+            event = step(&mut running, log, &mut shown) => match event {
                 None => break End::Lost,
                 Some(event) => {
+                    let Some(event) = shown.take(event) else { continue };
                     if let Some(log) = log {
                         log.push(&event);
                     }
@@ -57,6 +60,11 @@ pub(super) async fn watch(
     };
     // Where the end was not told, this kills what is left.
     drop(running);
+    tokio::select! {
+        () = shown.flush() => {}
+        _ = signals.next() => {}
+        () = until(cancelled) => {}
+    }
     if let Some(terminal) = terminal {
         terminal.end().await;
     }
@@ -66,12 +74,18 @@ pub(super) async fn watch(
     end
 }
 
-/// Writes what is known, then waits for more.
-async fn step(running: &mut Running, log: &mut Option<EventLog>) -> Option<Event> {
+/// Writes what is known, then waits for more. Output that waits for a question's end holds nothing up.
+async fn step(running: &mut Running, log: &mut Option<EventLog>, shown: &mut Shown) -> Option<Event> {
     if let Some(log) = log {
         log.flush().await;
     }
-    running.next().await
+    loop {
+        tokio::select! {
+            biased;
+            event = running.next() => return event,
+            () = shown.flush(), if !shown.is_empty() => {}
+        }
+    }
 }
 
 async fn until(cancelled: Option<(i32, Instant)>) {

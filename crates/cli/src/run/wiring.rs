@@ -1,10 +1,12 @@
 //! What the command's descriptors are connected to.
 
+use super::shown::Shown;
 use super::terminal::window_size;
+use crate::ask::Stage;
 use rustix::termios::isatty;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use stockade::{Prepared, Stdio, Verdict, Wiring};
+use stockade::{Outlet, Prepared, Stdio, Verdict, Wiring};
 
 /// Whether the command gets a terminal of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +41,25 @@ pub(super) enum TerminalUse {
     Converse,
 }
 
-/// The wiring, and how a private terminal is part of it.
+/// The wiring, and what is to be done beside the command because of it.
+pub(super) struct Wired {
+    pub(super) wiring: Wiring,
+    pub(super) terminal: TerminalUse,
+    pub(super) shown: Shown,
+}
+
+/// Chooses the wiring.
 ///
 /// The caller's own terminal is never handed in: whoever holds it can read what is typed and change its
 /// modes for good. Descriptors that are terminals become the private one. Input from a terminal is only
 /// passed on when the output goes there, too: in `stockade run -- ls | less` the keys are meant for `less`.
+/// Where questions are asked on the terminal, nothing reaches it but through the stage.
 pub(super) fn choose(
     tty: TtyWish,
     inherit: Vec<(OwnedFd, i32)>,
     prepared: &Prepared,
-) -> Result<(Wiring, TerminalUse), WireError> {
+    stage: Option<&Stage>,
+) -> Result<Wired, WireError> {
     let mut wiring = Wiring::descriptors(
         own(0, std::io::stdin().as_fd())?,
         own(1, std::io::stdout().as_fd())?,
@@ -57,7 +68,7 @@ pub(super) fn choose(
     if prepared.decision.verdict == Verdict::Unsandboxed {
         // A plain process inherits what we inherited, terminal and named descriptors included.
         return match tty {
-            TtyWish::AsCaller => Ok((wiring, TerminalUse::None)),
+            TtyWish::AsCaller => Ok(Wired { wiring, terminal: TerminalUse::None, shown: Shown::default() }),
             TtyWish::Always => Err(WireError::TerminalWithoutWalls),
         };
     }
@@ -76,15 +87,26 @@ pub(super) fn choose(
         (TtyWish::AsCaller, true) => [false; 3],
         (TtyWish::AsCaller, false) => [used == TerminalUse::Converse, terminals[1], terminals[2]],
     };
+    let mut outlets = [None, None];
     for (at, stdio) in wiring.stdio.iter_mut().enumerate() {
         if private[at] {
             *stdio = Stdio::Terminal(window_size());
+        } else if at > 0 && terminals[at] && stage.is_some() {
+            if let Stdio::Descriptor(descriptor) = std::mem::replace(stdio, Stdio::Piped) {
+                let outlet = Outlet::new(descriptor);
+                outlets[at - 1] =
+                    Some(outlet.map_err(|source| WireError::Inherit {
+                        number: if at == 1 { 1 } else { 2 },
+                        source,
+                    })?);
+            }
         } else if at == 0 && terminals[0] {
             *stdio = Stdio::Null;
         }
     }
-    let used = if private.contains(&true) { used } else { TerminalUse::None };
-    Ok((wiring, used))
+    let terminal = if private.contains(&true) { used } else { TerminalUse::None };
+    let shown = Shown::new(outlets, stage.cloned().unwrap_or_default());
+    Ok(Wired { wiring, terminal, shown })
 }
 
 fn own(number: i32, descriptor: std::os::fd::BorrowedFd<'_>) -> Result<OwnedFd, WireError> {

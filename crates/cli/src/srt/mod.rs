@@ -53,6 +53,7 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
         command: args.command,
         voice,
         tty: TtyWish::AsCaller,
+        stage: None,
         inherit: Vec::new(),
         events: None,
         report: None,

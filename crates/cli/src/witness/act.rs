@@ -7,8 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stockade::WallLayer;
 
@@ -65,7 +65,8 @@ acts! {
     Network "network" NetworkNamespace "reach the host's loopback or any network";
     // The private /dev is writable as far as its mount goes: only the second wall refuses.
     CreateInDev "create-in-dev" Landlock "create a file in the private /dev";
-    UnixSocket "unix-socket" Seccomp "connect to a unix socket";
+    CreateProtected "create-protected" Broker "make a protected name that does not exist";
+    UnixSocket "unix-socket" Broker "connect to a unix socket of the host";
     IoUring "io-uring" Seccomp "set up io_uring";
     UserNamespace "user-namespace" Seccomp "make a user namespace";
     Keyring "keyring" Seccomp "use the kernel's keyrings";
@@ -90,9 +91,10 @@ impl Act {
             Self::TraceInit => Ok(rustix::process::test_kill_process(rustix::process::getpid())?),
             Self::Network => own_loopback(),
             Self::CreateInDev => File::create_new("/dev/shm/stockade-witness").map(drop),
+            Self::CreateProtected => fs::create_dir("witness-unprotected"),
             Self::ReopenNamed => File::open(by_number(scene.named)).map(drop),
             Self::ReopenInput => read_input(),
-            Self::UnixSocket => UnixStream::pair().map(drop),
+            Self::UnixSocket => own_socket(),
             Self::IoUring => {
                 Ok(rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).map(drop)?)
             }
@@ -122,6 +124,7 @@ impl Act {
             Self::TraceInit => sys::trace(1),
             Self::Network => beyond(scene.port),
             Self::CreateInDev => File::create_new("/dev/stockade-witness").map(drop),
+            Self::CreateProtected => fs::create_dir(".vscode"),
             Self::ReopenNamed => reopen(scene.named),
             Self::ReopenInput => reopen(0),
             Self::UnixSocket => UnixStream::connect(scene.outside.join("socket")).map(drop),
@@ -174,6 +177,12 @@ fn reopen(descriptor: i32) -> io::Result<()> {
         return Err(io::Error::other("a pipe, not the file"));
     }
     Ok(())
+}
+
+fn own_socket() -> io::Result<()> {
+    let place = Path::new("/dev/shm/stockade-witness-socket");
+    let _listener = UnixListener::bind(place)?;
+    UnixStream::connect(place).map(drop)
 }
 
 fn own_loopback() -> io::Result<()> {

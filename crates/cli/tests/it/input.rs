@@ -198,12 +198,9 @@ fn options_without_a_wall() {
     each_caller(|world| {
         for words in [
             &["--allow-domain", "example.org"][..],
-            &["--allow-unix", "/run/x.sock"],
             &["--memory", "1g"],
             &["--cpus", "1"],
             &["--pids", "10"],
-            &["--ask", "deny"],
-            &["--ask", "tty"],
             &["--overlay"],
             &["--publish", "8080"],
             &["--forward-port", "8080"],

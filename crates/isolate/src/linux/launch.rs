@@ -1,5 +1,6 @@
 //! From a compiled script to a first process with its walls up.
 
+use super::broker::BrokerHandle;
 use super::init::{self, Workspace};
 use super::probe;
 use super::script::Script;
@@ -10,19 +11,22 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io::{self, Write};
-use stockade_policy::{NetworkPlan, WallLayer};
+use std::sync::Arc;
+use stockade_policy::{NetworkPlan, Plan, WallLayer};
 use tokio::io::unix::AsyncFd;
 
 /// A first process that is being set up.
 pub(crate) struct Launched {
     pub(crate) control: AsyncFd<OwnedFd>,
     pub(crate) pidfd: AsyncFd<OwnedFd>,
+    pub(crate) broker: Option<BrokerHandle>,
 }
 
-/// Clones the first process and lets it build.
-pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
-    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .map_err(step("make the control socket"))?;
+/// Clones the first process and lets it build, with a broker beside it where the plan needs one.
+pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, CreateError> {
+    let pair = || socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+    let (ours, theirs) = pair().map_err(step("make the control socket"))?;
+    let (to_broker, from_init) = pair().map_err(step("make the broker's socket"))?;
     let mut namespaces = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
@@ -34,10 +38,10 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     }
     let mut workspace = Workspace::new(script);
     let (pid, pidfd) = match sys::clone_init(namespaces).map_err(no_namespaces)? {
-        Side::Init => init::run(script, &mut workspace, theirs.as_fd()),
+        Side::Init => init::run(script, &mut workspace, theirs.as_fd(), to_broker.as_fd()),
         Side::Launcher { pid, pidfd } => (pid, pidfd),
     };
-    drop(theirs);
+    drop((theirs, to_broker));
     // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
     let guard = Unfinished(Some(pidfd));
     let told = write_maps(pid).and_then(|()| {
@@ -46,6 +50,11 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     });
     // A child that is gone already has said why, which is the better message.
     told.map_err(|error| early_report(&ours, script).unwrap_or(error))?;
+    // Only now: the first process builds meanwhile.
+    let broker = match (&script.held, &guard.0) {
+        (Some(_), Some(init)) => Some(BrokerHandle::start(plan, init.as_fd(), from_init)?),
+        _ => None,
+    };
     rustix::io::ioctl_fionbio(&ours, true).map_err(step("make the control socket"))?;
     let unwatched = |source| CreateError::Step {
         act: "watch the first process",
@@ -56,6 +65,7 @@ pub(crate) fn launch(script: &Script) -> Result<Launched, CreateError> {
     Ok(Launched {
         control: sys::watch(ours).map_err(unwatched)?,
         pidfd: sys::watch(guard.finish()?).map_err(unwatched)?,
+        broker,
     })
 }
 
@@ -194,6 +204,14 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
                 hint:
                     "the kernel needs CONFIG_SECCOMP_FILTER; a filter above this process may refuse another"
                         .into(),
+            };
+        }
+        Step::Broker => {
+            return CreateError::MissingLayer {
+                layer: WallLayer::Broker,
+                because: String::new(),
+                reason: format!("held system calls cannot be had ({source})"),
+                hint: "the kernel needs seccomp user notification with its options of Linux 5.19, and no filter above this process that has a listener of its own".into(),
             };
         }
         Step::Serve => ("start serving", "the system may be short of descriptors or memory"),

@@ -3,7 +3,7 @@
 use super::probe::{LANDLOCK_HINT, landlock_reason};
 use super::script::MIN_LANDLOCK_ABI;
 use crate::CreateError;
-use stockade_policy::{Enforcement, LayerState, Need, NetworkPlan, Plan, WallLayer};
+use stockade_policy::{Enforcement, HeldReads, LayerState, Need, NetworkPlan, Plan, WallLayer};
 
 /// Every wall the engine builds whatever the plan says.
 const ALWAYS: [WallLayer; 8] = [
@@ -49,9 +49,16 @@ pub(crate) fn settle(plan: &Plan, landlock_abi: u32) -> Result<Enforcement, Crea
             LayerState::NotNeeded
         },
     );
+    enforcement.set(
+        WallLayer::Broker,
+        match &plan.broker {
+            Some(broker) if broker.reads == HeldReads::All => stands("writes, names and reads held".into()),
+            Some(_) => stands("writes and names held".into()),
+            None => LayerState::NotNeeded,
+        },
+    );
     for (layer, reason) in [
         (WallLayer::Cgroup, "memory, processor and process-count limits are not built yet"),
-        (WallLayer::Broker, "names that do not exist yet are not protected: the broker is not built yet"),
         (WallLayer::Gateway, "no network reaches out: the gateway that would judge names is not built yet"),
     ] {
         let hint = "leave out the rule, or use a release that has this layer";

@@ -3,6 +3,7 @@
 //! `script` compiles a Plan; `launch` clones the first process (`init`), which builds the walls and then
 //! serves; `sandbox` is the launcher's handle on it; `exec` and `pump` start and follow one command.
 
+mod broker;
 mod exec;
 mod init;
 mod launch;

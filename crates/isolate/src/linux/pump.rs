@@ -1,12 +1,14 @@
 //! Following one command: its output, its time limit, its caller's wishes, its end.
 
-use super::sandbox::{Job, Reported};
+use super::broker::Noted;
+use super::sandbox::{Heard, Job};
 use super::wire::{Order, Report};
 use crate::running::Wish;
 use crate::{Command, Running};
 use rustix::fd::OwnedFd;
+use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
-use stockade_policy::{Event, Exit, Outcome, Usage, Violation, ViolationKind};
+use stockade_policy::{Ask, Event, Exit, Outcome, Reply, Usage, Violation, ViolationKind};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
@@ -16,12 +18,17 @@ const GRACE: Duration = Duration::from_secs(2);
 const LAST_RESORT: Duration = Duration::from_secs(1);
 /// Events that may wait for a slow reader before the command's own output waits.
 const EVENTS: usize = 64;
+const TIME_LIMIT: &str = "the time limit was reached";
 const CHUNK: usize = 64 * 1024;
+/// Refusals of one command that are kept one by one; the rest is counted.
+const MOST_VIOLATIONS: usize = 1000;
 
 /// A started command before its caller has it.
 pub(crate) struct Pump {
     pub(crate) job: Job,
-    pub(crate) reports: mpsc::UnboundedReceiver<Reported>,
+    pub(crate) reports: mpsc::UnboundedReceiver<Heard>,
+    /// Heard before it was known to have started.
+    pub(crate) early: Vec<Heard>,
     pub(crate) stdout: Option<pipe::Receiver>,
     pub(crate) stderr: Option<pipe::Receiver>,
     pub(crate) label: String,
@@ -50,6 +57,9 @@ impl Pump {
             forced: None,
             events,
             violations: Vec::new(),
+            more_violations: 0,
+            sequence: 0,
+            asked: HashMap::new(),
             pump: self,
         };
         tokio::spawn(follower.follow(wished));
@@ -73,11 +83,16 @@ struct Follower {
     /// How the run ends whatever the command says.
     forced: Option<Exit>,
     violations: Vec<Violation>,
+    /// Refusals beyond those that are kept.
+    more_violations: u64,
+    sequence: u64,
+    /// Questions that stand, and what each is about.
+    asked: HashMap<u64, Violation>,
 }
 
 /// What woke the follower.
 enum Woken {
-    Ended(Option<Reported>),
+    Heard(Option<Heard>),
     Output(Stream),
     Wish(Option<Wish>),
     Deadline,
@@ -95,11 +110,14 @@ impl Follower {
     async fn follow(mut self, mut wishes: mpsc::UnboundedReceiver<Wish>) {
         let started = Event::Started { sandbox: self.pump.job.shared.id.clone(), pid: self.pump.pid };
         let _ = self.events.send(started).await;
+        for heard in std::mem::take(&mut self.pump.early) {
+            self.hear(heard).await;
+        }
         let mut wished_for = true;
         let (exit, usage) = loop {
             let woken = tokio::select! {
                 biased;
-                report = self.pump.reports.recv() => Woken::Ended(report),
+                heard = self.pump.reports.recv() => Woken::Heard(heard),
                 () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
                 () = until(self.grace) => Woken::Grace,
                 () = until(self.last_resort) => Woken::LastResort,
@@ -108,7 +126,9 @@ impl Follower {
                 () = readable(self.pump.stderr.as_ref(), &self.events) => Woken::Output(Stream::Stderr),
             };
             match woken {
-                Woken::Ended(report) => break ended(report.map(|(report, _)| report)),
+                Woken::Heard(None) => break ended(None),
+                Woken::Heard(Some(Heard::Report(report, _))) => break ended(Some(report)),
+                Woken::Heard(Some(heard)) => self.hear(heard).await,
                 Woken::Output(stream) => {
                     self.pass_on(stream).await;
                 }
@@ -118,8 +138,7 @@ impl Follower {
                     self.grace.get_or_insert(Instant::now() + GRACE);
                     self.signal(signal).await;
                 }
-                // Nothing asks yet, so that no answer is waited for.
-                Woken::Wish(Some(Wish::Reply(..))) => {}
+                Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply).await,
                 Woken::Wish(None) => {
                     // The caller dropped its handle: nobody is left who wants the command.
                     wished_for = false;
@@ -144,6 +163,61 @@ impl Follower {
     async fn signal(&self, signal: i32) {
         // An error means the sandbox is gone; the report channel says so next.
         let _ = self.pump.job.shared.send(Order::Signal { id: self.pump.job.id, signal }, &[]).await;
+    }
+
+    async fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Refused(noted) => self.refused(noted).await,
+            Heard::Ask { id, noted } => self.ask(id, noted).await,
+            Heard::Report(..) => {}
+        }
+    }
+
+    /// Something was refused.
+    async fn refused(&mut self, noted: Noted) {
+        if self.violations.len() >= MOST_VIOLATIONS {
+            self.more_violations += 1;
+            return;
+        }
+        let violation = self.told_by_broker(noted);
+        let _ = self.events.send(Event::Violation(violation.clone())).await;
+        self.violations.push(violation);
+    }
+
+    /// A call waits. Should it be refused in the end, that is a violation.
+    async fn ask(&mut self, id: u64, noted: Noted) {
+        let reason = noted.reason.clone();
+        let violation = self.told_by_broker(noted);
+        let _ = self.events.send(Event::Ask(Ask { id, violation: violation.clone(), reason })).await;
+        self.asked.insert(id, violation);
+    }
+
+    async fn reply(&mut self, id: u64, reply: Reply) {
+        // Answered twice, or never asked.
+        let Some(violation) = self.asked.remove(&id) else { return };
+        self.pump.job.shared.reply(id, reply);
+        let _ = self.events.send(Event::Answered { id, reply }).await;
+        if reply == Reply::Deny && self.violations.len() < MOST_VIOLATIONS {
+            let _ = self.events.send(Event::Violation(violation.clone())).await;
+            self.violations.push(violation);
+        }
+    }
+
+    fn told_by_broker(&mut self, noted: Noted) -> Violation {
+        self.sequence += 1;
+        Violation {
+            seq: self.sequence,
+            time: noted.time,
+            sandbox: self.pump.job.shared.id.clone(),
+            command: self.pump.label.clone(),
+            pid: noted.pid,
+            program: noted.program,
+            kind: noted.kind,
+            subject: noted.subject,
+            reason: noted.reason,
+            rule: noted.rule,
+            suggestion: noted.suggestion,
+        }
     }
 
     async fn kill_all(&mut self) {
@@ -213,7 +287,9 @@ impl Follower {
 
     async fn finish(self, exit: Exit, usage: Usage) {
         let exit = self.forced.unwrap_or(exit);
-        let timed_out = exit == Exit::TimedOut;
+        // What was refused last is what a command that failed is likely to have failed of.
+        let failed = exit.status() != 0 && !matches!(exit, Exit::Cancelled { .. });
+        let likely = self.violations.last().filter(|_| failed).cloned();
         let shared = &self.pump.job.shared;
         let outcome = Outcome {
             exit,
@@ -221,21 +297,23 @@ impl Follower {
             sandboxed: true,
             kind: "native".into(),
             duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            blocked: timed_out,
-            blocked_reason: timed_out.then(|| "the time limit was reached".into()),
-            blocked_resource: self.violations.first().map(|violation| violation.subject.clone()),
+            blocked: likely.is_some(),
+            blocked_reason: likely.as_ref().map(|violation| violation.reason.clone()),
+            blocked_resource: likely.map(|violation| violation.subject),
             truncated: self.truncated,
             usage,
             violations: self.violations,
+            more_violations: self.more_violations,
             enforcement: shared.enforcement.clone(),
         };
         let _ = self.events.send(Event::Exited(Box::new(outcome))).await;
     }
 
-    fn violation(&self, subject: String) -> Violation {
+    fn violation(&mut self, subject: String) -> Violation {
+        self.sequence += 1;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Violation {
-            seq: self.violations.len() as u64 + 1,
+            seq: self.sequence,
             time: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
             sandbox: self.pump.job.shared.id.clone(),
             command: self.pump.label.clone(),
@@ -243,6 +321,7 @@ impl Follower {
             program: None,
             kind: ViolationKind::Limit,
             subject,
+            reason: TIME_LIMIT.into(),
             rule: None,
             suggestion: Some("--timeout".into()),
         }

@@ -1,5 +1,6 @@
 //! The launcher's handle on a live sandbox.
 
+use super::broker::{self, BrokerHandle, Noted, Said, Told};
 use super::exec::{self, Prepared};
 use super::launch::{self, launch};
 use super::layers;
@@ -19,13 +20,23 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Enforcement, Plan};
+use stockade_policy::{Enforcement, Plan, Reply};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
 
-/// A report about one command, with the terminal that may come with it.
-pub(crate) type Reported = (Report, Option<OwnedFd>);
+/// A report of the first process, with the terminal that may come with it.
+type Reported = (Report, Option<OwnedFd>);
+
+/// What concerns one command.
+pub(crate) enum Heard {
+    /// From the first process.
+    Report(Report, Option<OwnedFd>),
+    /// The broker refused something.
+    Refused(Noted),
+    /// A call waits for an answer.
+    Ask { id: u64, noted: Noted },
+}
 
 /// What all handles and tasks of one sandbox share.
 pub(crate) struct Shared {
@@ -34,6 +45,7 @@ pub(crate) struct Shared {
     plan: Arc<Plan>,
     control: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
+    broker: Option<BrokerHandle>,
     /// What the plan became, to put a failed step into words.
     script: Script,
     jobs: Mutex<Jobs>,
@@ -54,8 +66,15 @@ struct Progress {
 #[derive(Default)]
 struct Jobs {
     next: u32,
-    waiting: HashMap<u32, mpsc::UnboundedSender<Reported>>,
+    waiting: HashMap<u32, Waiting>,
     closed: bool,
+}
+
+/// A command somebody follows.
+struct Waiting {
+    heard: mpsc::UnboundedSender<Heard>,
+    /// Its process, once it has one; it leads a session of its own.
+    pid: Option<u32>,
 }
 
 /// A sandbox of the native engine.
@@ -96,7 +115,7 @@ impl NativeSandbox {
         let landlock_abi = sys::landlock_abi();
         let enforcement = layers::settle(&plan, landlock_abi)?;
         let script = Script::compile(&plan, landlock_abi)?;
-        let launched = launch(&script)?;
+        let launched = launch(&plan, &script)?;
         let shared = Arc::new(Shared {
             id: new_id(),
             enforcement,
@@ -104,6 +123,7 @@ impl NativeSandbox {
             script,
             control: launched.control,
             pidfd: launched.pidfd,
+            broker: launched.broker,
             jobs: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
         });
@@ -120,20 +140,25 @@ impl NativeSandbox {
             exec::prepare(&shared.plan, job.id, &mut command)?;
         shared.send(order, &descriptors).await?;
         drop(descriptors);
-        let (pid, terminal) = match reports.recv().await {
-            Some((Report::Started { pid, .. }, terminal)) => (pid, terminal),
-            Some((Report::NotStarted { stage, errno, .. }, _)) => {
-                let source = io::Error::from_raw_os_error(errno);
-                return Err(match stage {
-                    Stage::Program => ExecError::Program { program: program.into(), source },
-                    Stage::Directory => ExecError::Directory { path: cwd, source },
-                    other => ExecError::Step { act: stage_name(other), source },
-                });
+        let mut early = Vec::new();
+        let (pid, terminal) = loop {
+            match reports.recv().await {
+                Some(Heard::Report(Report::Started { pid, .. }, terminal)) => break (pid, terminal),
+                Some(Heard::Report(Report::NotStarted { stage, errno, .. }, _)) => {
+                    let source = io::Error::from_raw_os_error(errno);
+                    return Err(match stage {
+                        Stage::Program => ExecError::Program { program: program.into(), source },
+                        Stage::Directory => ExecError::Directory { path: cwd, source },
+                        other => ExecError::Step { act: stage_name(other), source },
+                    });
+                }
+                Some(Heard::Report(..)) | None => return Err(shared.why_gone()),
+                // The broker may be quicker than the first process.
+                Some(heard @ (Heard::Refused(_) | Heard::Ask { .. })) => early.push(heard),
             }
-            _ => return Err(shared.why_gone()),
         };
         let label = command.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        Ok(Pump { job, reports, stdout, stderr, label, pid }.run(&command, stdin, terminal))
+        Ok(Pump { job, reports, early, stdout, stderr, label, pid }.run(&command, stdin, terminal))
     }
 }
 
@@ -192,7 +217,7 @@ impl Shared {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn new_job(self: &Arc<Self>) -> Result<(Job, mpsc::UnboundedReceiver<Reported>), ExecError> {
+    fn new_job(self: &Arc<Self>) -> Result<(Job, mpsc::UnboundedReceiver<Heard>), ExecError> {
         let mut jobs = self.jobs();
         if jobs.closed {
             drop(jobs);
@@ -201,7 +226,7 @@ impl Shared {
         jobs.next += 1;
         let id = jobs.next;
         let (sender, receiver) = mpsc::unbounded_channel();
-        jobs.waiting.insert(id, sender);
+        jobs.waiting.insert(id, Waiting { heard: sender, pid: None });
         Ok((Job { id, shared: Arc::clone(self) }, receiver))
     }
 
@@ -285,27 +310,23 @@ impl Shared {
     }
 }
 
-/// Hands reports to whom they concern until the first process is gone, then reaps it.
+/// Hands on what first process and broker say until the first process is gone, then reaps it.
 async fn keep(shared: Arc<Shared>) {
-    while let Some((report, terminal)) = shared.next_report().await {
-        let id = match report {
-            Report::Started { id, .. } | Report::NotStarted { id, .. } => {
-                shared.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.ready, true));
-                id
-            }
-            Report::Exited { id, .. } => id,
-            Report::Failed { step, index, errno } => {
-                shared.progress.send_modify(|progress| progress.failed = Some((step, index, errno)));
-                continue;
-            }
-            Report::Ready => {
-                shared.progress.send_modify(|progress| progress.ready = true);
-                continue;
-            }
-        };
-        if let Some(waiting) = shared.jobs().waiting.get(&id) {
-            // A receiver that is gone no longer wants to know.
-            let _ = waiting.send((report, terminal));
+    let mut brokered = true;
+    loop {
+        tokio::select! {
+            said = shared.broker_says(), if brokered => match said {
+                Some(said) => shared.hear_broker(said),
+                None => {
+                    // Every held call fails from now on; better to end than to go on like that.
+                    brokered = false;
+                    shared.kill();
+                }
+            },
+            report = shared.next_report() => match report {
+                Some((report, terminal)) => shared.hear_init(report, terminal),
+                None => break,
+            },
         }
     }
     {
@@ -318,6 +339,86 @@ async fn keep(shared: Arc<Shared>) {
     let _ = shared.pidfd.readable().await;
     let _ = sys::reap_pidfd(shared.pidfd.as_fd());
     shared.progress.send_modify(|progress| progress.gone = true);
+}
+
+impl Shared {
+    async fn broker_says(&self) -> Option<Said> {
+        match &self.broker {
+            Some(broker) => broker.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Answers a question of the broker's.
+    pub(crate) fn reply(&self, id: u64, reply: Reply) {
+        if let Some(broker) = &self.broker {
+            broker.tell(&Told::Reply { id, reply }, None);
+        }
+    }
+
+    fn hear_init(&self, report: Report, terminal: Option<OwnedFd>) {
+        let id = match report {
+            Report::Started { id, .. } | Report::NotStarted { id, .. } => {
+                self.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.ready, true));
+                id
+            }
+            Report::Exited { id, .. } => {
+                // What it was refused was said before it ended.
+                while let Some(said) = self.broker.as_ref().and_then(BrokerHandle::said) {
+                    self.hear_broker(said);
+                }
+                id
+            }
+            Report::Failed { step, index, errno } => {
+                return self.progress.send_modify(|progress| {
+                    progress.failed.get_or_insert((step, index, errno));
+                });
+            }
+            Report::Ready => return self.progress.send_modify(|progress| progress.ready = true),
+        };
+        if let Some(waiting) = self.jobs().waiting.get_mut(&id) {
+            if let Report::Started { pid, .. } = report {
+                waiting.pid = Some(pid);
+            }
+            // A receiver that is gone no longer wants to know.
+            let _ = waiting.heard.send(Heard::Report(report, terminal));
+        }
+    }
+
+    fn hear_broker(&self, said: Said) {
+        match said {
+            Said::Refused(noted) => {
+                self.tell_job(noted.session, Heard::Refused(noted));
+            }
+            Said::Ask { id, noted } => {
+                if !self.tell_job(noted.session, Heard::Ask { id, noted }) {
+                    self.reply(id, Reply::Deny);
+                }
+            }
+            Said::Do { id, deed } => {
+                let done = broker::perform(&deed);
+                let errno = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
+                let descriptor = done.ok().flatten();
+                if let Some(broker) = &self.broker {
+                    broker.tell(&Told::Done { id, errno }, descriptor.as_ref());
+                }
+            }
+            Said::Failed { errno, .. } => {
+                self.progress.send_modify(|progress| {
+                    progress.failed.get_or_insert((Step::Broker, u32::MAX, errno));
+                });
+                self.kill();
+            }
+        }
+    }
+
+    /// Tells the command whose session this is; where that is nobody's, the oldest one. False without any.
+    fn tell_job(&self, session: u32, heard: Heard) -> bool {
+        let jobs = self.jobs();
+        let of_session = jobs.waiting.values().find(|waiting| waiting.pid == Some(session));
+        let oldest = || jobs.waiting.iter().min_by_key(|(id, _)| **id).map(|(_, waiting)| waiting);
+        of_session.or_else(oldest).is_some_and(|waiting| waiting.heard.send(heard).is_ok())
+    }
 }
 
 fn is_closed(error: &io::Error) -> bool {

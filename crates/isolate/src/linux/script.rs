@@ -4,7 +4,7 @@
 //! decisions such as "may this mount point be created?" are taken.
 
 use super::seccomp;
-use super::sys::landlock_rights as rights;
+use super::sys::{self, landlock_rights as rights};
 use crate::CreateError;
 use rustix::mount::MountAttrFlags;
 use std::collections::HashMap;
@@ -24,6 +24,10 @@ pub(crate) struct Script {
     pub(crate) landlock: Vec<LandlockStep>,
     pub(crate) landlock_handled: u64,
     pub(crate) filter: Vec<libc::sock_filter>,
+    /// The filter that holds calls for the broker, if there is one.
+    pub(crate) held: Option<Vec<libc::sock_filter>>,
+    /// What the first process's own opens carry so that they are not held.
+    pub(crate) cookie: u64,
     pub(crate) limits: Limits,
     pub(crate) caller: Caller,
 }
@@ -109,6 +113,12 @@ impl Script {
             return Err(CreateError::Plan { reason: "it has no /proc".into() });
         }
         let caller = if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::User };
+        let cookie = sys::random_number().map_err(|errno| CreateError::Step {
+            act: "get a random number",
+            path: None,
+            source: errno.into(),
+            hint: "the kernel must offer getrandom",
+        })?;
         let landlock_handled =
             if landlock_abi >= MIN_LANDLOCK_ABI { rights::handled(landlock_abi) } else { 0 };
         Ok(Self {
@@ -118,6 +128,8 @@ impl Script {
             network: plan.network,
             landlock_handled,
             filter: seccomp::assemble(&plan.syscalls, caller),
+            held: seccomp::assemble_held(plan, cookie),
+            cookie,
             limits: plan.limits.clone(),
             caller,
         })

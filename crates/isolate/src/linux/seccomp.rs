@@ -1,20 +1,42 @@
 //! Assembles the system-call wall from the generated table.
 //!
-//! A small assembler of our own instead of a crate: the notify filter that will stand beside this one
-//! needs actions the released crates do not have, and a search tree over the call numbers keeps both the
+//! A small assembler of our own instead of a crate: the broker's filter needs actions the released crates
+//! do not have, and a search tree over the call numbers keeps both the
 //! kernel's own per-call cache and the install quick.
 
 use super::script::Caller;
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
-    BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
+    BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF,
+    sock_filter,
 };
 use std::collections::BTreeMap;
-use stockade_policy::{Switch, SyscallPlan, UnixSockets};
+use stockade_policy::{HeldReads, Plan, Switch, SyscallPlan, UnixSockets};
 
 mod table {
     use super::{Condition, Half, Lift, Rule, Test};
     include!(concat!(env!("OUT_DIR"), "/seccomp_native.rs"));
+}
+
+mod held {
+    use super::{Condition, Half, Need, Row, Test};
+    include!(concat!(env!("OUT_DIR"), "/seccomp_broker.rs"));
+}
+
+/// One row of the broker's table for one call.
+struct Row {
+    call: u32,
+    when: &'static [Condition],
+    need: Need,
+}
+
+/// What makes a plan hold a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Writes,
+    Reads,
+    Metadata,
+    Sockets,
 }
 
 /// One row of the data file for one call.
@@ -51,6 +73,7 @@ enum Test {
 enum Lift {
     OrdinaryCaller,
     UnixSockets,
+    AllUnixSockets,
     NestedUserNamespaces,
 }
 
@@ -58,7 +81,8 @@ impl Lift {
     fn lifted(self, plan: &SyscallPlan, caller: Caller) -> bool {
         match self {
             Self::OrdinaryCaller => matches!(caller, Caller::User),
-            Self::UnixSockets => plan.unix_sockets == UnixSockets::All,
+            Self::UnixSockets => plan.unix_sockets != UnixSockets::PairsOnly,
+            Self::AllUnixSockets => plan.unix_sockets == UnixSockets::All,
             Self::NestedUserNamespaces => plan.nested_user_namespaces == Switch::Allowed,
         }
     }
@@ -75,13 +99,56 @@ const ARGS_OFFSET: u32 = 16;
 /// Set in the call number by the x32 interface, which has its own table of calls.
 const X32_BIT: u32 = 0x4000_0000;
 
-/// The program for a plan.
+/// Conditions, and what happens to the call when all of them hold.
+type Case = (&'static [Condition], u32);
+
+/// The program that refuses calls.
 pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
-    let mut blocks: BTreeMap<u32, Vec<&Rule>> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
     for rule in table::RULES.iter().filter(|rule| !rule.unless.is_some_and(|lift| lift.lifted(plan, caller)))
     {
-        blocks.entry(rule.call).or_default().push(rule);
+        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
     }
+    let mut program = beginning();
+    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
+    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
+    program
+}
+
+/// The program that holds calls for the broker; nothing where the plan needs none.
+///
+/// An open that carries the cookie in its last, unused argument passes: the first process opens a few
+/// files itself, and the broker cannot look into it.
+pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>> {
+    let broker = plan.broker.as_ref()?;
+    let reads = broker.reads == HeldReads::All;
+    let needed = |need: Need| match need {
+        Need::Writes => true,
+        Need::Reads => reads,
+        Need::Metadata => reads || broker.asking == Switch::Allowed,
+        Need::Sockets => plan.syscalls.unix_sockets == UnixSockets::Judged,
+    };
+    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
+    for row in held::ROWS.iter().filter(|row| needed(row.need)) {
+        blocks.entry(row.call).or_default().push((row.when, SECCOMP_RET_USER_NOTIF));
+    }
+    let mut program = beginning();
+    const LAST_ARGUMENT: u32 = ARGS_OFFSET + 8 * 5;
+    program.extend([
+        jump(BPF_JEQ, libc::SYS_openat as u32, 0, 5),
+        load(LAST_ARGUMENT + offset(Half::Low)),
+        jump(BPF_JEQ, cookie as u32, 0, 3),
+        load(LAST_ARGUMENT + offset(Half::High)),
+        jump(BPF_JEQ, (cookie >> 32) as u32, 0, 1),
+        ret(SECCOMP_RET_ALLOW),
+        load(NUMBER_OFFSET),
+    ]);
+    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
+    Some(program)
+}
+
+/// Other interfaces, with tables of their own, are closed; then the call's number is looked at.
+fn beginning() -> Vec<sock_filter> {
     let mut program = vec![
         load(ARCH_OFFSET),
         jump(BPF_JEQ, AUDIT_ARCH, 1, 0),
@@ -91,18 +158,15 @@ pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
     if cfg!(target_arch = "x86_64") {
         program.extend([jump(BPF_JSET, X32_BIT, 0, 1), ret(SECCOMP_RET_KILL_PROCESS)]);
     }
-    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
-    let blocks: Vec<_> = blocks.into_iter().collect();
-    search(&blocks, &mut program);
     program
 }
 
 /// Emits a search tree: halves until a few calls are left, then compares one by one.
-fn search(blocks: &[(u32, Vec<&Rule>)], program: &mut Vec<sock_filter>) {
+fn search(blocks: &[(u32, Vec<Case>)], program: &mut Vec<sock_filter>) {
     const LINEAR: usize = 4;
     if blocks.len() <= LINEAR {
-        for (call, rules) in blocks {
-            let body: Vec<_> = rules.iter().flat_map(|rule| refuse_when(rule)).collect();
+        for (call, cases) in blocks {
+            let body: Vec<_> = cases.iter().flat_map(act_when).collect();
             if let [only] = body.as_slice() {
                 program.extend([jump(BPF_JEQ, *call, 0, 1), *only]);
                 continue;
@@ -126,10 +190,10 @@ fn search(blocks: &[(u32, Vec<&Rule>)], program: &mut Vec<sock_filter>) {
     search(high, program);
 }
 
-/// Emits one row: returns the error if every condition holds, falls through otherwise.
-fn refuse_when(rule: &Rule) -> Vec<sock_filter> {
-    let mut body = vec![ret(refusal(rule.errno))];
-    for condition in rule.when.iter().rev() {
+/// Emits one row: acts if every condition holds, falls through otherwise.
+fn act_when((when, action): &Case) -> Vec<sock_filter> {
+    let mut body = vec![ret(*action)];
+    for condition in when.iter().rev() {
         let rest = body.len();
         let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + offset(condition.half))];
         if condition.mask != u32::MAX {

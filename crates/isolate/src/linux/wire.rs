@@ -64,7 +64,7 @@ macro_rules! numbered {
 
 numbered! {
     /// Steps of building the walls.
-    Step { Network, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Device, Proc, Cover, Pivot, Privileges, Seccomp, Serve }
+    Step { Network, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Device, Proc, Cover, Pivot, Privileges, Seccomp, Broker, Serve }
 }
 
 numbered! {

@@ -1,102 +1,102 @@
 //! The judge.
 
-use crate::{Plan, RuleRef, Switch, ViolationKind};
+use super::descent::Place;
+use super::git;
+use super::judgement::{Check, Judgement, Naming};
+use super::refusal;
+use super::table::Table;
+use crate::{FileKind, Plan};
 use std::path::Path;
 
-/// What is about to get a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// A regular file, made anew.
-    File,
-    /// A directory, made anew or moved here.
-    Directory,
-    /// A symbolic link, made anew or moved here.
-    Symlink,
-    /// A file that existed under another name: renamed or linked here.
-    Moved,
-    /// A socket, pipe or device.
-    Special,
-}
-
-/// What the rules say about an act.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// No rule of the broker's speaks: the walls decide.
-    Free,
-    /// Refused.
-    Refused(Refusal),
-    /// Allowed if the content, or what lies beside it, passes this check.
-    Check(Check, Refusal),
-}
-
-/// What has to be looked at before an act is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
-    /// The new content must be a git configuration of inert keys.
-    GitConfig,
-    /// The new content must be a pointer (`gitdir: PATH`) to a git directory that is protected itself.
-    GitPointer,
-    /// The new content must be `../..`.
-    WorktreeCommonDir,
-    /// The new content must be the path of a `.git` file below a writable root.
-    WorktreePointer,
-    /// The name must not complete a bare repository: HEAD, objects and refs beside each other.
-    BareRepository,
-}
-
-/// Why not, and what would change it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The rule that refuses, where one does.
-    pub rule: Option<RuleRef>,
-    /// Why, in one sentence.
-    pub reason: String,
-    /// The option or setting that would allow it.
-    pub suggestion: Option<String>,
-    /// Whether a person who is asked may allow it.
-    pub grantable: Switch,
-}
-
-/// Judges paths by a plan's rules.
+/// Judges paths by a plan's rules. Paths are absolute and free of links.
 #[derive(Debug)]
 pub struct Judge {
-    plan: Plan,
+    pub(super) plan: Plan,
+    pub(super) table: Table,
+}
+
+/// What is about to happen to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Name(Naming),
+    Change,
 }
 
 impl Judge {
     /// A judge for this plan.
     pub fn new(plan: &Plan) -> Self {
-        Self { plan: plan.clone() }
+        let table = match &plan.broker {
+            Some(broker) => Table::new(broker),
+            None => Table::new(&crate::BrokerPlan::default()),
+        };
+        Self { plan: plan.clone(), table }
     }
 
-    /// Whether something may get this name. The path is absolute and free of links.
-    pub fn name(&self, _path: &Path, _naming: Naming) -> Judgement {
-        Judgement::Free
+    /// Whether something may get this name.
+    pub fn name(&self, path: &Path, naming: Naming) -> Judgement {
+        let place = self.table.descend(path, naming.kind());
+        if let Some(refusal) = refusal::denied(&self.table, &place, path, naming.kind()) {
+            return Judgement::Refused(refusal);
+        }
+        // The host would follow the link, and find the protected name at the other end.
+        let link = match naming {
+            Naming::Symlink => true,
+            // What is beside it in a git directory is protected, too.
+            Naming::SymlinkBeside => place.in_git.is_none(),
+            _ => false,
+        };
+        if let (true, Some(rule), false) = (link, place.refuses_below, place.private) {
+            return Judgement::Refused(refusal::leads_to(&self.table, rule));
+        }
+        self.judge_content(path, &place, Act::Name(naming))
     }
 
     /// Whether what exists under this name may be changed, removed or moved away.
-    pub fn change(&self, _path: &Path) -> Judgement {
-        Judgement::Free
+    ///
+    /// A check is about new content: there is nothing to check where a file is removed, or where the name is
+    /// a directory's.
+    pub fn change(&self, path: &Path) -> Judgement {
+        let place = self.table.descend(path, FileKind::File);
+        match refusal::denied(&self.table, &place, path, FileKind::File) {
+            Some(refusal) => Judgement::Refused(refusal),
+            None => self.judge_content(path, &place, Act::Change),
+        }
     }
 
     /// Whether this may be read.
-    pub fn read(&self, _path: &Path) -> Judgement {
-        Judgement::Free
+    pub fn read(&self, path: &Path) -> Judgement {
+        let place = self.table.descend(path, FileKind::File);
+        refusal::hidden(&self.table, &place, path, FileKind::File).map_or(Judgement::Free, Judgement::Refused)
     }
 
-    /// Whether a directory that comes to stand here has to be searched for names that rules are about.
-    pub fn must_search(&self, _from: &Path, _to: &Path) -> bool {
-        true
+    /// Whether a directory that comes to stand at `to` has to be searched for names that rules are about.
+    pub fn must_search(&self, from: &Path, to: &Path) -> bool {
+        let [from, to] = [from, to].map(|path| self.table.descend(path, FileKind::Directory));
+        let rules_differ = (to.anywhere && !from.anywhere)
+            || (to.writable && !from.writable)
+            || (from.modules && !to.modules && !self.table.outside_modules.is_empty());
+        let git = to.in_git.is_some() || from.in_git.is_some();
+        !to.private && (rules_differ || git || to.refuses_below.is_some() || to.protected_root)
     }
 
-    /// Whether a unix socket at this path may be reached.
-    pub fn unix(&self, _path: &Path) -> Judgement {
-        Judgement::Free
+    /// Whether git would take this directory for a repository, and its settings and hooks are protected.
+    pub fn is_git_directory(&self, path: &Path) -> bool {
+        match self.table.descend(path, FileKind::Directory).in_git.as_deref() {
+            Some([]) => true,
+            Some([first, _, ..]) => *first == b"modules",
+            _ => false,
+        }
     }
 
-    /// Which rule stands behind a wall that refused, or none if the refusal was the file system's own.
-    pub fn why_not(&self, path: &Path, _kind: ViolationKind) -> Option<Refusal> {
-        let _ = (&self.plan, path);
-        None
+    /// What depends on content, or on what else is there.
+    fn judge_content(&self, path: &Path, place: &Place<'_>, act: Act) -> Judgement {
+        if place.private {
+            return Judgement::Free;
+        }
+        if let Some(rule) = place.standing.checked {
+            let refusal = refusal::protected(Some(self.table.quote(rule)), git::CONFIG);
+            return git::content(act, Check::GitConfig, refusal);
+        }
+        git::judge(&self.table, path, place, act)
     }
 }

@@ -4,8 +4,19 @@
 //! A judge is made from the plan alone and touches no file: what it cannot know without looking it hands
 //! back as a [`Check`].
 
+mod descent;
+mod git;
 mod judge;
+mod judgement;
 mod plan;
+pub(crate) mod powers;
+mod refusal;
+mod table;
+#[cfg(test)]
+mod tests;
+mod unix;
+mod walls;
 
-pub use judge::{Check, Judge, Judgement, Naming, Refusal};
+pub use judge::Judge;
+pub use judgement::{Check, Judgement, Naming, Refusal};
 pub use plan::{BrokerPlan, GuardPlace, GuardRule, HeldReads, UnixRule};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What an engine's broker has to hold and judge.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokerPlan {
     /// Which opens for reading are held.
@@ -16,21 +16,28 @@ pub struct BrokerPlan {
     pub rules: Vec<GuardRule>,
     /// Directories below which patterns without a fixed beginning hold.
     pub roots: Vec<PathBuf>,
-    /// Directories that may be written (a subset of `roots`): mandatory protection holds below them.
+    /// Directories whose own entries are judged by such patterns, but nothing further down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shallow_roots: Vec<PathBuf>,
+    /// Files that were listed: such patterns judge their names, wherever they lie.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed_files: Vec<PathBuf>,
+    /// Directories and files that may be written (directories are in `roots`, too): mandatory protection holds below them.
     pub writable: Vec<PathBuf>,
     /// Directories at which protected names stand: workspace, writable roots, repositories, home.
     pub protected_roots: Vec<PathBuf>,
-    /// Bare repositories that were there at the start.
+    /// Git directories of another name than `.git` that were there at the start.
     pub git_directories: Vec<PathBuf>,
     /// Unix sockets that may be reached.
     pub unix: Vec<UnixRule>,
 }
 
 /// Which opens for reading the broker holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HeldReads {
     /// None: the mounts refuse what may not be read, and no record is made.
+    #[default]
     None,
     /// All, to record what is refused.
     All,

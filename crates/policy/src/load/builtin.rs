@@ -134,11 +134,20 @@ impl Draft {
         let source = self.builtin("mandatory protection");
         let mut roots = Vec::new();
         if on.git == OnOff::On {
-            for name in
-                names.git_directory.iter().filter(|name| on.git_config == OnOff::On || *name != "config")
-            {
+            for name in &names.git_directory {
                 let place = Place::InGitDirectory(Glob::relative(name));
                 self.add_rule(List::Protected, place, &format!(".git/{name}"), source);
+            }
+            // Work changes a repository's settings all the time, so the broker judges their content. srt's
+            // users expect them to stay as they are.
+            let list = match self.policy.shape {
+                Shape::Native => List::Checked,
+                Shape::Srt => List::Protected,
+            };
+            let kept = |name: &&String| on.git_config == OnOff::On || *name != "config";
+            for name in names.git_settings.iter().filter(kept) {
+                let place = Place::InGitDirectory(Glob::relative(name));
+                self.add_rule(list, place, &format!(".git/{name}"), source);
             }
             self.add_rule(List::Protected, Place::GitFile, ".git", source);
         }

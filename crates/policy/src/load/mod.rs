@@ -1,6 +1,7 @@
 //! From inputs to a [`Policy`]: read every file, put the layers on top of each other, add what is built in.
 
 mod builtin;
+mod grants;
 mod layer;
 mod native;
 mod network;
@@ -80,6 +81,7 @@ pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, Settings
         }
     }
     draft.apply_flags(&inputs);
+    draft.apply_grants(&inputs.flags.grants);
     draft.add_builtin(files);
     draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
     if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
@@ -135,6 +137,8 @@ impl Draft {
             limits_asked: None,
             require_layers: RequireLayers::Needed,
             audit: Switch::Refused,
+            trace_reads: inputs.flags.trace_reads,
+            asking: inputs.flags.asking,
             nested_user_namespaces: Switch::Refused,
             provider: "local".to_owned(),
             engine: None,

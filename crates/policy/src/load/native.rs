@@ -220,6 +220,10 @@ impl Draft {
                 entries.iter().map(|text| PathEntry::Pattern(text.clone())).collect();
             self.add_list(voice, list, "", &entries, reading);
         }
+        for text in &flags.allow_unix {
+            let voice = self.flag("--allow-unix");
+            self.add_socket(text, voice, "");
+        }
         for name in &flags.env_pass {
             if is_name_pattern(name) {
                 self.policy.environment.pass.push(name.clone());

@@ -3,7 +3,10 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::domain::DomainPattern;
-use crate::network::DomainRule;
+use crate::inputs::Shape;
+use crate::network::{DomainRule, SocketRule};
+use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::settings::PathEntry;
 use crate::settings::network::NetworkSettings;
 use crate::{RuleRef, Switch};
 use ipnet::IpNet;
@@ -43,10 +46,8 @@ impl Draft {
         self.limit_reach(settings, voice);
         for (index, path) in settings.allow_unix_sockets.iter().enumerate() {
             let key = format!("network.allowUnixSockets[{index}]");
-            if path.is_empty() {
-                self.wrong(voice, &key, "a path cannot be empty", "name a socket, or remove the entry");
-            } else if loose {
-                self.policy.network.unix_sockets.push(path.clone());
+            if loose {
+                self.add_socket(path, voice, &key);
             } else {
                 self.ignore(voice, &key, path);
             }
@@ -102,6 +103,35 @@ impl Draft {
                 "reasons for domains that are not denied are never shown: {}",
                 unused.join(", ")
             ));
+        }
+    }
+
+    /// A unix socket, or a directory of them; an empty key is a flag.
+    pub(super) fn add_socket(&mut self, text: &str, voice: Voice, key: &str) {
+        let reading = match self.policy.shape {
+            Shape::Native => Reading::Allow,
+            Shape::Srt => Reading::SrtAllow,
+        };
+        let parsed = {
+            let variable = |name: &str| self.variable(name);
+            let around = Surroundings {
+                cwd: &self.policy.cwd,
+                home: self.home_as_given.as_deref(),
+                variable: &variable,
+            };
+            pattern::parse(&PathEntry::Pattern(text.to_owned()), reading, &around)
+        };
+        match parsed.as_deref() {
+            Ok([Pattern::Literal(path)]) => {
+                let origin = self.policy.book.origin(voice.source, key);
+                let rule = RuleRef { text: format!("allowUnixSockets {text}"), origin };
+                self.policy.network.unix_sockets.push(SocketRule { path: path.clone(), rule });
+            }
+            Ok(_) => {
+                let hint = "name the socket, or the directory it lies in";
+                self.wrong(voice, key, format!("{text:?}: sockets are named, not matched"), hint);
+            }
+            Err(error) => self.wrong(voice, key, format!("{text:?}: {error}"), error.hint()),
         }
     }
 

@@ -51,6 +51,20 @@ impl Glob {
         Self { segments }
     }
 
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// How many names a match has, if that does not depend on the path.
+    pub(crate) fn depth(&self) -> Option<usize> {
+        (!self.segments.contains(&Segment::Deep)).then_some(self.segments.len())
+    }
+
+    /// Exactly this name.
+    pub(crate) fn exactly(name: &[u8]) -> Self {
+        Self { segments: vec![Segment::Name(name.into())] }
+    }
+
     /// Any depth, then exactly this name.
     pub(crate) fn anywhere(name: &str) -> Self {
         Self { segments: vec![Segment::Deep, Segment::Name(name.as_bytes().into())] }

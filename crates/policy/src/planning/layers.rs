@@ -1,10 +1,9 @@
 //! The walls a plan stands on.
 
+use super::broker;
 use crate::policy::Policy;
-use crate::rules::{Place, RuleId};
 use crate::settings::native::RequireLayers;
-use crate::survey::Survey;
-use crate::{Layer, LayerNeed, Need, NetworkPlan, RuleRef, WallLayer};
+use crate::{LayerNeed, Need, NetworkPlan, WallLayer};
 
 /// Walls that no plan can do without.
 const ALWAYS: [WallLayer; 6] = [
@@ -17,7 +16,7 @@ const ALWAYS: [WallLayer; 6] = [
 ];
 
 /// Which walls are needed, and how badly.
-pub(crate) fn needs(policy: &Policy, survey: &Survey, network: NetworkPlan) -> Vec<LayerNeed> {
+pub(super) fn needs(policy: &Policy, broker: Option<&broker::Need>, network: NetworkPlan) -> Vec<LayerNeed> {
     let required = |layer| LayerNeed { layer, need: Need::Required, because: None };
     let mut needs: Vec<LayerNeed> = ALWAYS.into_iter().map(required).collect();
     if network == NetworkPlan::Loopback {
@@ -43,21 +42,13 @@ pub(crate) fn needs(policy: &Policy, survey: &Survey, network: NetworkPlan) -> V
         let need = if because.is_some() { Need::Required } else { Need::Wished };
         needs.push(LayerNeed { layer: WallLayer::Cgroup, need, because });
     }
-    if let Some(rule) = names_that_may_appear(policy, survey) {
-        needs.push(LayerNeed { layer: WallLayer::Broker, need: Need::Wished, because: Some(rule) });
+    if let Some(broker) = broker {
+        let because = broker.because.clone();
+        needs.push(LayerNeed { layer: WallLayer::Broker, need: Need::Required, because });
     }
     if policy.network.reaches_out() && network == NetworkPlan::Loopback {
         let because = policy.network.allowed.first().map(|rule| rule.rule.clone());
         needs.push(LayerNeed { layer: WallLayer::Gateway, need: Need::Wished, because });
     }
     needs
-}
-
-/// A rule about names that do not exist yet, the person's own before a built-in one. Mounts cannot hold those.
-fn names_that_may_appear(policy: &Policy, survey: &Survey) -> Option<RuleRef> {
-    let floats = |id: &RuleId| !matches!(policy.book.get(*id).place, Place::Literal(_) | Place::Unlistable);
-    let absent = survey.absent.iter().copied();
-    let floating = policy.book.iter().map(|(id, _)| id).filter(floats);
-    let rule = absent.chain(floating).max_by_key(|id| policy.book.layer(*id) != Layer::BuiltIn)?;
-    Some(policy.book.quote(rule))
 }

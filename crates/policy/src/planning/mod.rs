@@ -1,16 +1,19 @@
 //! Making the [`Plan`].
 
+mod broker;
 mod layers;
 mod mounts;
+mod settle;
+mod sockets;
 
 use crate::environment::Setting;
 use crate::inputs::Shape;
 use crate::policy::Policy;
+use crate::rules::{List, RuleId};
 use crate::settings::native::{Caches, Temporary};
 use crate::survey::{self, Bounds, PlanError, Survey};
 use crate::{
-    Files, Layer, NetworkPlan, Notice, NoticeWeight, Plan, Request, RuleRef, Switch, SyscallPlan,
-    UnixSockets, presets,
+    Files, Layer, NetworkPlan, Notice, NoticeWeight, Plan, Request, Switch, SyscallPlan, UnixSockets, presets,
 };
 use std::path::Path;
 
@@ -41,9 +44,12 @@ impl Policy {
         let network = if bare { NetworkPlan::Host } else { NetworkPlan::Loopback };
         let chosen = self.environment.choose(&request.environment, &self.setting(bare));
         let mut notices = self.notices.clone();
-        notices.extend(self.absent_options(&survey));
+        let broker = broker::broker(self, &survey, files);
+        let layers = layers::needs(self, broker.as_ref(), network);
+        let broker = broker.map(|need| need.plan);
+        let sockets = broker.as_ref().map(|broker| broker.unix.as_slice()).unwrap_or_default();
+        notices.extend(sockets::notices(sockets));
         notices.extend(self.absent_notice(&survey));
-        let layers = layers::needs(self, &survey, network);
         notices.extend(survey.notices);
         notices.extend(chosen.notices);
         Ok(Plan {
@@ -56,12 +62,18 @@ impl Policy {
             syscalls: SyscallPlan {
                 unix_sockets: match self.network.all_unix_sockets {
                     Switch::Allowed => UnixSockets::All,
+                    // srt's users expect none at all.
+                    Switch::Refused
+                        if broker.is_some() && (self.shape == Shape::Native || !sockets.is_empty()) =>
+                    {
+                        UnixSockets::Judged
+                    }
                     Switch::Refused => UnixSockets::PairsOnly,
                 },
                 nested_user_namespaces: self.nested_user_namespaces,
             },
             limits: self.limits.clone(),
-            broker: None,
+            broker,
             layers,
             notices,
         })
@@ -82,27 +94,19 @@ impl Policy {
         Setting { temporary, cache, bare }
     }
 
-    /// Whoever types a rule means a file that is there.
-    fn absent_options(&self, survey: &Survey) -> Vec<Notice> {
-        let flags = survey.absent.iter().filter(|id| self.book.layer(**id) == Layer::Flag);
-        let typed = flags.map(|id| self.book.quote(*id));
-        let denials = typed.filter(|rule| rule.origin.source.starts_with("--deny-"));
-        let notice = |rule: RuleRef| Notice {
-            text: format!("{rule} names nothing that exists, so it protects nothing yet"),
-            weight: NoticeWeight::Warning,
-        };
-        denials.map(notice).collect()
-    }
-
+    /// What is not there cannot be given, and whoever listed it should know.
     fn absent_notice(&self, survey: &Survey) -> Option<Notice> {
-        let absent: Vec<_> =
-            survey.absent.iter().filter(|id| self.book.layer(**id) > Layer::BuiltIn).collect();
+        let gives = |id: &&RuleId| {
+            let list = self.book.get(**id).list;
+            matches!(list, List::AllowRead | List::AllowWrite) && self.book.layer(**id) > Layer::BuiltIn
+        };
+        let absent: Vec<_> = survey.absent.iter().filter(gives).collect();
         let (named, more) = absent.split_at(absent.len().min(NAMED_IN_NOTICE));
         let named: Vec<String> = named.iter().map(|id| self.book.quote(**id).to_string()).collect();
         let and_more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         (!absent.is_empty()).then(|| Notice {
             text: format!(
-                "{} rules name nothing that exists yet: {}{and_more}",
+                "{} rules allow what does not exist yet: {}{and_more}",
                 absent.len(),
                 named.join(", ")
             ),

@@ -110,7 +110,7 @@ fn opens(list: List) -> bool {
 
 /// Lists whose rules must find the same file the next time.
 fn guards(list: List) -> bool {
-    matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute | List::Protected)
+    matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute | List::Protected | List::Checked)
 }
 
 /// Directories commands write in: as rules spell them, and where they really are.

@@ -6,13 +6,14 @@ use crate::inputs::Shape;
 use crate::pattern::Step;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// A directory where a walk starts, or learns to look for more.
 #[derive(Default)]
 pub(super) struct Start<'a> {
     pub(super) scope: Scope,
     pub(super) states: Vec<State<'a>>,
-    pub(super) seen: bool,
+    pub(super) seen: AtomicBool,
     /// Not a directory: only its own name is judged.
     pub(super) file: bool,
 }
@@ -37,9 +38,15 @@ impl<'a> Walk<'a> {
     pub(super) fn start(&mut self, path: &Path) -> &mut Start<'a> {
         if !self.starts.contains_key(path) {
             self.starts.insert(path.to_owned(), Start::default());
+            self.start_names.add(path.file_name().unwrap_or_default().as_encoded_bytes());
         }
         // The entry was made above; the closure is never called.
         self.starts.entry(path.to_owned()).or_default()
+    }
+
+    /// Whether a directory of this name may be one where a walk starts.
+    pub(super) fn may_start(&self, name: &OsStr) -> bool {
+        self.start_names.lets_through(name.as_encoded_bytes())
     }
 
     /// Protected names may lie above a writable root: `allowWrite ~/.bashrc` names one itself, and

@@ -44,16 +44,19 @@ fn git_at_any_depth() {
     for kept in [
         "/ws/a/b/.git/hooks/x",
         "/ws/a/b/.git/hooks/new",
-        "/ws/a/b/.git/config.worktree",
         "/ws/a/b/.git/info/attributes",
         "/ws/a/b/.git/worktrees/w/gitdir",
         "/ws/a/b/.git/modules/deep/er/hooks/x",
-        "/ws/a/b/.git/config",
-        "/ws/bare/config",
         "/ws/sub/.git",
-        "/ws/apart/config",
+        "/ws/apart/commondir",
     ] {
         assert!(!writes(&policy, kept, &tree), "{kept}");
+    }
+    for checked in
+        ["/ws/a/b/.git/config", "/ws/a/b/.git/config.worktree", "/ws/bare/config", "/ws/apart/config"]
+    {
+        let told = explain(&policy, checked, &tree).write;
+        assert!(told.allowed && told.reason.contains("content is checked"), "{checked}: {told:?}");
     }
     for free in [
         "/ws/a/b/.git/index",
@@ -119,7 +122,7 @@ fn groups_can_be_switched_off_one_by_one() {
     let policy =
         load(&tree, Layer::User, Shape::Native, r#"{"filesystem": {"protection": {"ide": "off"}}}"#).unwrap();
     assert!(writes(&policy, "/ws/.vscode/x", &tree));
-    assert!(!writes(&policy, "/ws/.git/config", &tree));
+    assert!(!writes(&policy, "/ws/.git/hooks/x", &tree));
 }
 
 const SRT: &str = r#"{"network": {"allowedDomains": [], "deniedDomains": []},

@@ -108,6 +108,7 @@ impl Supervisor {
             truncated: self.truncated,
             usage: Usage::default(),
             violations: Vec::new(),
+            more_violations: 0,
             enforcement: std::mem::take(&mut self.enforcement),
         }
     }

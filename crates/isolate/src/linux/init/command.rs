@@ -7,7 +7,7 @@ use crate::linux::script::{LandlockStep, Script};
 use crate::linux::sys::{self, Exec, Ruleset, landlock_rights as rights};
 use crate::linux::wire::Stage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fstat, openat};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
 
@@ -69,7 +69,8 @@ fn place_descriptors(start: &Start<'_>, walls: Option<Ruleset>) -> Result<Option
         *slot = Some(match from {
             Some(from) => fcntl_dupfd_cloexec(from, highest + 1)?,
             None => {
-                let null = openat(CWD, c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+                let flags = OFlags::RDWR | OFlags::CLOEXEC;
+                let null = sys::open_past_broker(c"/dev/null", flags, start.script.cookie)?;
                 fcntl_dupfd_cloexec(null, highest + 1)?
             }
         });
@@ -107,7 +108,7 @@ fn landlock(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {
     }
     let ruleset = Ruleset::new(start.script.landlock_handled)?;
     for LandlockStep { path, access } in &start.script.landlock {
-        let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let place = sys::open_past_broker(path, OFlags::PATH | OFlags::CLOEXEC, start.script.cookie)?;
         ruleset.allow(place, *access)?;
     }
     for descriptor in start.descriptors.iter().flatten() {

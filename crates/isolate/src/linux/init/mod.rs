@@ -15,9 +15,10 @@ use super::script::Script;
 use super::sys;
 use super::wire::{Order, PACKET, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::io::{Errno, IoSlice};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Resource, Rlimit};
+use std::mem::MaybeUninit;
 use stockade_policy::NetworkPlan;
 
 /// Which step failed, on which mount of the script.
@@ -61,10 +62,15 @@ impl Workspace {
 }
 
 /// The life of the first process.
-pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedFd<'_>) -> ! {
+pub(super) fn run(
+    script: &Script,
+    workspace: &mut Workspace,
+    control: BorrowedFd<'_>,
+    to_broker: BorrowedFd<'_>,
+) -> ! {
     sys::block_all_signals();
     // Everything the launcher had open goes, its end of the socket included: only then does its death show.
-    let Ok(control) = sys::close_all_but(control) else { sys::exit_now(1) };
+    let Ok([control, to_broker]) = sys::close_all_but([control, to_broker]) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
     let result = build(script, workspace, &control).and_then(|()| {
@@ -72,7 +78,7 @@ pub(super) fn run(script: &Script, workspace: &mut Workspace, control: BorrowedF
         if !serve::order_waits(&control) {
             report(&control, Report::Ready);
         }
-        seal(script)?;
+        seal(script, to_broker)?;
         serve::serve(script, workspace, &control)
     });
     if let Err(Failure { step, index, errno }) = result {
@@ -103,12 +109,38 @@ fn raise_descriptor_limit() -> Rlimit {
 
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
-fn seal(script: &Script) -> Built {
+fn seal(script: &Script, to_broker: OwnedFd) -> Built {
+    if script.held.is_some() {
+        // It enters our namespaces, which nobody can any more once we have closed ourselves.
+        let mut byte = [0];
+        match rustix::net::recv(&to_broker, &mut byte, RecvFlags::empty()) {
+            Ok((1, _)) => {}
+            Ok(_) => return Err(Errno::PIPE).during(Step::Broker),
+            Err(error) => return Err(error).during(Step::Broker),
+        }
+    }
     sys::shed_privileges().during(Step::Privileges)?;
     // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1. The filter keeps
     // it there.
     command::lower(Resource::Core, 1).during(Step::Privileges)?;
-    sys::install_filter(&script.filter).during(Step::Seccomp)
+    sys::install_filter(&script.filter).during(Step::Seccomp)?;
+    match &script.held {
+        None => Ok(()),
+        Some(program) => {
+            let listener = sys::install_listener(program).during(Step::Broker)?;
+            hand_over(&to_broker, &listener).during(Step::Broker)
+        }
+    }
+}
+
+/// Gives the broker the end that answers held calls; ours is closed on return, so that no held call
+/// waits for a broker that is gone.
+fn hand_over(to_broker: &OwnedFd, listener: &OwnedFd) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let carried = [listener.as_fd()];
+    ancillary.push(SendAncillaryMessage::ScmRights(&carried));
+    sendmsg(to_broker, &[IoSlice::new(&[1])], &mut ancillary, SendFlags::NOSIGNAL).map(drop)
 }
 
 /// Waits until the launcher has written the id maps. Its death ends us here.

@@ -7,7 +7,7 @@ use crate::linux::sys::{self, Exec};
 use crate::linux::wire::{MAX_DESCRIPTORS, Order, PACKET, Report, Stage, Step};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -135,8 +135,11 @@ impl Server<'_> {
         let mut received = received.iter_mut();
         let image = received.next().and_then(Option::take).ok_or((Stage::Image, Errno::BADF))?;
         let exec = Exec::map(&image, image_length).map_err(at(Stage::Image))?;
-        let ends =
-            if terminal == 0 { None } else { Some(open_terminal(window).map_err(at(Stage::Terminal))?) };
+        let ends = if terminal == 0 {
+            None
+        } else {
+            Some(open_terminal(window, self.script.cookie).map_err(at(Stage::Terminal))?)
+        };
         let count = 3 + exec.descriptors().len();
         let mut descriptors = [const { None }; MAX_DESCRIPTORS + 3];
         let descriptors = descriptors.get_mut(..count).ok_or((Stage::Descriptors, Errno::INVAL))?;
@@ -180,9 +183,9 @@ impl Server<'_> {
 }
 
 /// A new terminal in the sandbox's own /dev/pts: outer and inner end.
-fn open_terminal(window: Winsize) -> Result<(OwnedFd, OwnedFd), Errno> {
+fn open_terminal(window: Winsize, cookie: u64) -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let outer = openat(CWD, c"/dev/pts/ptmx", flags, Mode::empty())?;
+    let outer = sys::open_past_broker(c"/dev/pts/ptmx", flags, cookie)?;
     rustix::pty::unlockpt(&outer)?;
     let inner = rustix::pty::ioctl_tiocgptpeer(
         &outer,

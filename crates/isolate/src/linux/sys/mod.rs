@@ -4,27 +4,36 @@
 //! prepared before, because the launcher may be a program with many threads.
 #![expect(unsafe_code, reason = "raw system calls live here and nowhere else")]
 
+mod broker;
 mod clone;
 mod image;
 mod landlock;
 mod mounts;
 mod network;
+mod notify;
 mod process;
 mod seccomp;
 mod signals;
+mod target;
 mod watch;
 
+pub(crate) use broker::{
+    Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces, fork_broker,
+    keep_only_tracing, unshare_file_mask,
+};
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
 pub(crate) use image::{Exec, ImageBuilder};
 pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_rights};
 pub(crate) use mounts::{Attributes, set_attributes};
 pub(crate) use network::raise_loopback;
+pub(crate) use notify::{Held, Listener, install_listener};
 pub(crate) use process::{
-    close_all_but, close_on_exec_from, exit_now, kill_everyone, place_descriptor, reap, reap_pidfd,
-    shed_privileges,
+    close_all_but, close_on_exec_from, exit_now, kill_everyone, open_past_broker, place_descriptor,
+    random_number, reap, reap_pidfd, shed_privileges,
 };
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, reset_signals};
+pub(crate) use target::{read_memory, read_string};
 pub use watch::watch;
 
 use rustix::io::Errno;

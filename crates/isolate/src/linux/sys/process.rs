@@ -81,19 +81,47 @@ pub(crate) fn shed_privileges() -> Result<(), Errno> {
     }
 }
 
-/// Closes every descriptor of this process but one, which it now owns.
-pub(crate) fn close_all_but(kept: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    let kept = kept.as_raw_fd();
-    let close = |first: i32, last: libc::c_uint| -> Result<(), Errno> {
+/// Closes every descriptor of this process but these, which it now owns.
+pub(crate) fn close_all_but<const N: usize>(kept: [BorrowedFd<'_>; N]) -> Result<[OwnedFd; N], Errno> {
+    let close = |first: i32, last: i32| -> Result<(), Errno> {
+        if first > last {
+            return Ok(());
+        }
         // SAFETY: this is a fresh copy of the launcher: nothing that owned those descriptors runs here.
         check(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) }).map(drop)
     };
-    if kept > 0 {
-        close(0, kept as libc::c_uint - 1)?;
+    let mut numbers = kept.map(|kept| kept.as_raw_fd());
+    numbers.sort_unstable();
+    let mut first = 0;
+    for number in numbers {
+        close(first, number - 1)?;
+        first = number + 1;
     }
-    close(kept + 1, libc::c_uint::MAX)?;
-    // SAFETY: open, and the only other owner lives in another process.
-    Ok(unsafe { OwnedFd::from_raw_fd(kept) })
+    close(first, i32::MAX)?;
+    // SAFETY: open, and their other owners live in another process.
+    Ok(kept.map(|kept| unsafe { OwnedFd::from_raw_fd(kept.as_raw_fd()) }))
+}
+
+/// Opens a file as the broker's filter lets only the first process do it.
+pub(crate) fn open_past_broker(
+    path: &std::ffi::CStr,
+    flags: rustix::fs::OFlags,
+    cookie: u64,
+) -> Result<OwnedFd, Errno> {
+    // SAFETY: the path outlives the call; the kernel looks at four arguments, the filter at the last. The
+    // descriptor is new.
+    unsafe {
+        let opened = check(libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags.bits(),
+            0,
+            0,
+            cookie,
+        ))?;
+        Ok(OwnedFd::from_raw_fd(opened as i32))
+    }
 }
 
 /// Marks every descriptor from `first` on to be closed by exec.
@@ -115,4 +143,13 @@ pub(crate) fn place_descriptor(from: BorrowedFd<'_>, to: i32) -> Result<(), Errn
 pub(crate) fn kill_everyone() {
     // SAFETY: numbers only. Failure means there was nobody.
     unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// A number nobody inside can guess.
+pub(crate) fn random_number() -> Result<u64, Errno> {
+    let mut bytes = [0_u8; 8];
+    // SAFETY: the kernel writes into our own array.
+    let length =
+        check(unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } as libc::c_long)?;
+    if length as usize == bytes.len() { Ok(u64::from_ne_bytes(bytes)) } else { Err(Errno::IO) }
 }

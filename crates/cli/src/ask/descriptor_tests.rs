@@ -1,0 +1,167 @@
+use super::*;
+use crate::ask::text::tests::sample;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::task::JoinHandle;
+
+/// The program on the other side.
+struct Program {
+    from: BufReader<OwnedReadHalf>,
+    to: OwnedWriteHalf,
+}
+
+fn pair() -> (Program, Arc<DescriptorAsker>) {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let (from, to) = UnixStream::from_std(theirs).unwrap().into_split();
+    let asker = DescriptorAsker::new("descriptor 9".into(), ours.try_clone().unwrap().into(), ours.into());
+    (Program { from: BufReader::new(from), to }, Arc::new(asker))
+}
+
+impl Program {
+    async fn hears(&mut self) -> Value {
+        let mut line = String::new();
+        let reading = self.from.read_line(&mut line);
+        tokio::time::timeout(Duration::from_secs(10), reading).await.unwrap().unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn says(&mut self, line: &str) {
+        self.to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+}
+
+fn ask(asker: &Arc<DescriptorAsker>, question: Question) -> JoinHandle<Reply> {
+    let asker = Arc::clone(asker);
+    tokio::spawn(async move { asker.ask(question).await })
+}
+
+#[tokio::test]
+async fn a_question_says_everything() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, sample("/a\n\u{202e}{\"id\":1}"));
+    let mut heard = program.hears().await;
+    let timeout = heard["timeoutMs"].take().as_u64().unwrap();
+    assert!((50_000..=61_000).contains(&timeout), "{timeout}");
+    assert_eq!(
+        heard,
+        json!({
+            "type": "ask",
+            "id": 1,
+            "sandbox": "s1",
+            "kind": "read",
+            "subject": "/a\n\u{202e}{\"id\":1}",
+            "display": "/a\\n\\u{202e}{\"id\":1}",
+            "program": "/usr/bin/ssh",
+            "pid": 7,
+            "command": "git push",
+            "rule": {
+                "text": "denyRead ~/.ssh",
+                "origin": {"layer": "builtIn", "source": "default deny-read list"},
+            },
+            "reason": "reading it is denied",
+            "suggestion": "--allow-read /home/a/.ssh/id",
+            "options": ["once", "session", "until", "always", "deny"],
+            "timeoutMs": null,
+        })
+    );
+    program.says(r#"{"id":1,"answer":"always"}"#).await;
+    assert_eq!(answer.await.unwrap(), Reply::Always);
+}
+
+#[tokio::test]
+async fn answers_may_come_in_any_order() {
+    let (mut program, asker) = pair();
+    let mut waiting = Vec::new();
+    for id in 1..=3 {
+        waiting.push(ask(&asker, Question { id, ..sample("/a") }));
+        assert_eq!(program.hears().await["id"], id);
+    }
+    program.says("{\"id\":3,\"answer\":\"once\"}\n{\"id\":1,\"answer\":\"deny\"}").await;
+    program.says("{\"id\":2,\"answer\":\"until\",\"until\":9000000000000}").await;
+    let mut replies = Vec::new();
+    for answer in waiting {
+        replies.push(answer.await.unwrap());
+    }
+    assert_eq!(replies, [Reply::Deny, Reply::Until { until: 9_000_000_000_000 }, Reply::Once]);
+}
+
+#[tokio::test]
+async fn forged_lines_are_errors_and_the_question_stays() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, sample("/a"));
+    program.hears().await;
+    for (line, id) in [
+        ("nonsense".to_owned(), Value::Null),
+        (r#"{"id":77,"answer":"once"}"#.to_owned(), json!(77)),
+        (r#"{"id":1,"answer":"allow"}"#.to_owned(), json!(1)),
+        (r#"{"id":1,"answer":"deny","answer":"once"}"#.to_owned(), json!(1)),
+        (r#"{"id":1,"answer":"until","until":1}"#.to_owned(), json!(1)),
+        (format!("{{\"id\":1,\"answer\":\"once\",\"x\":\"{}\"}}", "x".repeat(LONGEST)), Value::Null),
+        ("\u{0}".to_owned(), Value::Null),
+    ] {
+        program.says(&line).await;
+        let heard = program.hears().await;
+        assert_eq!((&heard["type"], &heard["id"]), (&json!("error"), &id), "{heard}");
+        assert!(heard["message"].as_str().is_some_and(|message| !message.is_empty()));
+        assert!(!answer.is_finished());
+    }
+    program.says("").await;
+    program.says(r#"{"id":1,"answer":"session"}"#).await;
+    assert_eq!(answer.await.unwrap(), Reply::Session);
+    // Answered is answered.
+    program.says(r#"{"id":1,"answer":"always"}"#).await;
+    assert_eq!(program.hears().await["type"], "error");
+}
+
+#[tokio::test]
+async fn what_was_not_offered_is_not_taken() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, Question { settings: None, ..sample("/a") });
+    assert_eq!(program.hears().await["options"], json!(["once", "session", "deny"]));
+    for line in [r#"{"id":1,"answer":"always"}"#, r#"{"id":1,"answer":"until","until":9000000000000}"#] {
+        program.says(line).await;
+        assert_eq!(program.hears().await["type"], "error");
+    }
+    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    assert_eq!(answer.await.unwrap(), Reply::Once);
+}
+
+#[tokio::test]
+async fn a_withdrawn_question_is_told() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, sample("/a"));
+    program.hears().await;
+    answer.abort();
+    assert_eq!(program.hears().await, json!({"type": "expired", "id": 1}));
+    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    assert_eq!(program.hears().await["type"], "error");
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_is_a_no_from_then_on() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, sample("/a"));
+    program.hears().await;
+    // A last line without its end is not an answer.
+    program.to.write_all(br#"{"id":1,"answer":"once"}"#).await.unwrap();
+    drop(program.to);
+    assert_eq!(answer.await.unwrap(), Reply::Deny);
+    let later = ask(&asker, Question { id: 2, ..sample("/b") });
+    assert_eq!(later.await.unwrap(), Reply::Deny);
+}
+
+#[tokio::test]
+async fn a_program_that_never_reads_is_not_waited_for() {
+    let (mut program, asker) = pair();
+    let answer = ask(&asker, sample("/a"));
+    program.hears().await;
+    for _ in 0..4000 {
+        program.says("nonsense").await;
+    }
+    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    assert_eq!(answer.await.unwrap(), Reply::Once);
+}

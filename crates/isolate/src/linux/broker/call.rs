@@ -1,0 +1,159 @@
+//! Which act a held call asks for.
+
+use crate::linux::sys::Held;
+use rustix::fd::AsRawFd;
+use rustix::fs::CWD;
+
+/// A path argument: where it starts and where it stands in the caller's memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathArgument {
+    pub(super) directory: i32,
+    pub(super) address: u64,
+}
+
+/// A held call, its arguments named.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Call {
+    Open {
+        path: PathArgument,
+        flags: i32,
+        mode: u32,
+    },
+    MakeDirectory {
+        path: PathArgument,
+        mode: u32,
+    },
+    MakeNode {
+        path: PathArgument,
+        mode: u32,
+    },
+    Symlink {
+        target: u64,
+        path: PathArgument,
+    },
+    Link {
+        from: PathArgument,
+        to: PathArgument,
+        flags: i32,
+    },
+    Rename {
+        from: PathArgument,
+        to: PathArgument,
+        flags: u32,
+    },
+    Unlink {
+        path: PathArgument,
+        flags: i32,
+    },
+    Truncate {
+        path: PathArgument,
+        length: i64,
+    },
+    /// Mode, owner, times, attributes: recorded, and left to the walls.
+    Metadata {
+        path: PathArgument,
+        follow: Follow,
+    },
+    Mask,
+    Close {
+        number: i32,
+    },
+    Connect {
+        socket: i32,
+        address: u64,
+        length: u64,
+    },
+    Bind {
+        socket: i32,
+        address: u64,
+        length: u64,
+    },
+    Unknown,
+}
+
+/// Whether the last name is followed when it is a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Follow {
+    Yes,
+    No,
+}
+
+impl Follow {
+    fn unless(flags: u64, bit: i32) -> Self {
+        if flags as i32 & bit == 0 { Self::Yes } else { Self::No }
+    }
+}
+
+impl Call {
+    pub(super) fn read(held: &Held) -> Self {
+        let [a, b, c, d, e, _] = held.arguments;
+        let at = |directory: u64, address: u64| PathArgument { directory: directory as i32, address };
+        match i64::from(held.number) {
+            libc::SYS_openat => Self::Open { path: at(a, b), flags: c as i32, mode: d as u32 },
+            libc::SYS_mkdirat => Self::MakeDirectory { path: at(a, b), mode: c as u32 },
+            libc::SYS_mknodat => Self::MakeNode { path: at(a, b), mode: c as u32 },
+            libc::SYS_symlinkat => Self::Symlink { target: a, path: at(b, c) },
+            libc::SYS_linkat => Self::Link { from: at(a, b), to: at(c, d), flags: e as i32 },
+            libc::SYS_renameat => Self::Rename { from: at(a, b), to: at(c, d), flags: 0 },
+            libc::SYS_renameat2 => Self::Rename { from: at(a, b), to: at(c, d), flags: e as u32 },
+            libc::SYS_unlinkat => Self::Unlink { path: at(a, b), flags: c as i32 },
+            libc::SYS_truncate => Self::Truncate { path: here(a), length: b as i64 },
+            libc::SYS_umask => Self::Mask,
+            libc::SYS_close => Self::Close { number: a as i32 },
+            libc::SYS_connect => Self::Connect { socket: a as i32, address: b, length: c },
+            libc::SYS_bind => Self::Bind { socket: a as i32, address: b, length: c },
+            libc::SYS_fchmodat => Self::Metadata { path: at(a, b), follow: Follow::Yes },
+            libc::SYS_fchmodat2 => {
+                Self::Metadata { path: at(a, b), follow: Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW) }
+            }
+            libc::SYS_utimensat => {
+                Self::Metadata { path: at(a, b), follow: Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW) }
+            }
+            libc::SYS_fchownat => {
+                Self::Metadata { path: at(a, b), follow: Follow::unless(e, libc::AT_SYMLINK_NOFOLLOW) }
+            }
+            libc::SYS_setxattr | libc::SYS_removexattr => {
+                Self::Metadata { path: here(a), follow: Follow::Yes }
+            }
+            libc::SYS_lsetxattr | libc::SYS_lremovexattr => {
+                Self::Metadata { path: here(a), follow: Follow::No }
+            }
+            _ => Self::old(held),
+        }
+    }
+
+    /// Calls that only the oldest architecture has.
+    #[cfg(target_arch = "x86_64")]
+    fn old(held: &Held) -> Self {
+        let [a, b, c, ..] = held.arguments;
+        const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+        match i64::from(held.number) {
+            libc::SYS_open => Self::Open { path: here(a), flags: b as i32, mode: c as u32 },
+            libc::SYS_creat => Self::Open { path: here(a), flags: CREAT, mode: b as u32 },
+            libc::SYS_mkdir => Self::MakeDirectory { path: here(a), mode: b as u32 },
+            libc::SYS_mknod => Self::MakeNode { path: here(a), mode: b as u32 },
+            libc::SYS_symlink => Self::Symlink { target: a, path: here(b) },
+            libc::SYS_link => Self::Link { from: here(a), to: here(b), flags: 0 },
+            libc::SYS_rename => Self::Rename { from: here(a), to: here(b), flags: 0 },
+            libc::SYS_unlink => Self::Unlink { path: here(a), flags: 0 },
+            libc::SYS_rmdir => Self::Unlink { path: here(a), flags: libc::AT_REMOVEDIR },
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+                Self::Metadata { path: here(a), follow: Follow::Yes }
+            }
+            libc::SYS_lchown => Self::Metadata { path: here(a), follow: Follow::No },
+            libc::SYS_futimesat => {
+                Self::Metadata { path: PathArgument { directory: a as i32, address: b }, follow: Follow::Yes }
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn old(_held: &Held) -> Self {
+        Self::Unknown
+    }
+}
+
+fn here(address: u64) -> PathArgument {
+    PathArgument { directory: CWD.as_raw_fd(), address }
+}

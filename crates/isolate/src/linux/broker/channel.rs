@@ -1,0 +1,102 @@
+//! What launcher and broker say to each other: JSON in packets, a descriptor beside it where one travels.
+
+use super::deeds::Deed;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{Errno, IoSlice, IoSliceMut};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::mem::MaybeUninit;
+use stockade_policy::{Reply, RuleRef, ViolationKind};
+
+/// More than any message: two paths and a rule.
+const LONGEST: usize = 128 * 1024;
+
+/// Broker to launcher.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Said {
+    /// It could not take its place.
+    Failed { act: String, errno: i32 },
+    /// Something was refused.
+    Refused(Noted),
+    /// A call waits for an answer.
+    Ask { id: u64, noted: Noted },
+    /// Somebody allowed this, and only the launcher can do it.
+    Do { id: u64, deed: Deed },
+}
+
+/// A refusal with everything about it that only the broker knows.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Noted {
+    /// Milliseconds since 1970.
+    pub(crate) time: u64,
+    /// As the sandbox numbers it.
+    pub(crate) pid: u32,
+    /// The session of the process, which is the command's own process id.
+    pub(crate) session: u32,
+    pub(crate) program: Option<String>,
+    pub(crate) kind: ViolationKind,
+    pub(crate) subject: String,
+    pub(crate) reason: String,
+    pub(crate) rule: Option<RuleRef>,
+    pub(crate) suggestion: Option<String>,
+}
+
+/// Launcher to broker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// The answer to a question.
+    Reply { id: u64, reply: Reply },
+    /// What became of a deed: 0 or an error number; a descriptor comes along where one was asked for.
+    Done { id: u64, errno: i32 },
+}
+
+/// Sends one message. Blocks while the other side is behind.
+pub(crate) fn send(
+    socket: impl AsFd,
+    message: &impl Serialize,
+    descriptor: Option<BorrowedFd<'_>>,
+    flags: SendFlags,
+) -> Result<(), Errno> {
+    let text = serde_json::to_vec(message).map_err(|_| Errno::INVAL)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let carried = descriptor.map(|descriptor| [descriptor]);
+    if let Some(carried) = &carried {
+        ancillary.push(SendAncillaryMessage::ScmRights(carried));
+    }
+    loop {
+        match sendmsg(&socket, &[IoSlice::new(&text)], &mut ancillary, flags | SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Receives one message. Nothing when the other side is gone.
+pub(crate) fn receive<T: DeserializeOwned>(
+    socket: impl AsFd,
+    flags: RecvFlags,
+) -> Result<Option<(T, Option<OwnedFd>)>, Errno> {
+    let mut text = vec![0; LONGEST];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let message = loop {
+        let slices = &mut [IoSliceMut::new(&mut text)];
+        match recvmsg(&socket, slices, &mut ancillary, flags | RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            other => break other?,
+        }
+    };
+    if message.bytes == 0 {
+        return Ok(None);
+    }
+    let descriptor = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    let parsed = serde_json::from_slice(&text[..message.bytes]).map_err(|_| Errno::BADMSG)?;
+    Ok(Some((parsed, descriptor)))
+}

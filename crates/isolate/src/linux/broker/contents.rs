@@ -1,0 +1,165 @@
+//! Content that has to be checked before it gets a name: git's configuration and its pointers.
+//!
+//! What is checked is a copy nobody else can write to, and that copy gets the name.
+
+use super::act::Answer;
+use super::opening::{kind_of, read_whole};
+use super::process::Broker;
+use super::resolve::{Place, plain};
+use super::trial::{REFUSED, Trial};
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, linkat, openat2, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use stockade_policy::{
+    Check, GitPlaces, GitRefusal, MountKind, Refusal, ViolationKind, check_git_config_change,
+    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
+};
+
+/// Larger files are neither configuration nor pointers.
+pub(super) const LARGEST: u64 = 1024 * 1024;
+
+impl Broker {
+    /// Whether content may stand under this name.
+    pub(super) fn check(&self, check: Check, place: &Place, content: &[u8]) -> Result<(), GitRefusal> {
+        let file = place.full();
+        let places = GitPlaces {
+            writable: self.plan.broker.as_ref().map(|broker| broker.writable.clone()).unwrap_or_default(),
+            private: self.private_places(),
+            git_directory: place.path.clone(),
+        };
+        match check {
+            Check::GitConfig => {
+                let old = read_whole(place, LARGEST).unwrap_or_default();
+                check_git_config_change(&old, content, &places)?;
+                self.check_worktree(place, content)
+            }
+            Check::GitPointer => check_git_pointer(content, &file, &places),
+            Check::WorktreeCommonDir => check_worktree_commondir(content),
+            Check::WorktreePointer => check_worktree_pointer(content, &file, &places),
+            Check::BareRepository => Ok(()),
+        }
+    }
+
+    /// The directory a configuration names as its worktree must not be reached through a link: git on the
+    /// host would write wherever the link leads.
+    fn check_worktree(&self, place: &Place, content: &[u8]) -> Result<(), GitRefusal> {
+        let Some(tree) = git_config_worktree(content, &place.path) else { return Ok(()) };
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match openat2(rustix::fs::CWD, &tree, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(_) => Err(GitRefusal {
+                key: "core.worktree".into(),
+                line: 0,
+                reason: format!("{} is reached through a link", tree.display()),
+            }),
+        }
+    }
+
+    fn private_places(&self) -> Vec<std::path::PathBuf> {
+        let private = |mount: &&stockade_policy::Mount| matches!(mount.kind, MountKind::Tmpfs { .. });
+        self.plan.mounts.iter().filter(private).map(|mount| mount.path.clone()).collect()
+    }
+}
+
+impl Trial<'_> {
+    /// A file that is renamed to a name whose content is checked.
+    pub(super) fn install_moved(
+        mut self,
+        check: Check,
+        refusal: Refusal,
+        old: &Place,
+        new: &Place,
+    ) -> Result<Answer, Errno> {
+        if kind_of(old)? != FileType::RegularFile {
+            return Err(REFUSED);
+        }
+        let content = read_whole(old, LARGEST)?;
+        if let Err(why) = self.caller.broker.check(check, new, &content) {
+            return Ok(self.refuse_content(new, refusal, &why));
+        }
+        self.caller.wear_mask()?;
+        let mode = statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777;
+        let same_directory = old.path == new.path;
+        let by = if same_directory { plain(&old.name) } else { lock_name(&new.name) };
+        let installed =
+            install(self.caller.broker, new, &by, &content, Mode::from_raw_mode(mode), same_directory);
+        match installed {
+            Ok(()) if !same_directory => unlinkat(&old.directory, plain(&old.name), AtFlags::empty())?,
+            other => other?,
+        }
+        Ok(Answer::DONE)
+    }
+
+    /// Says what is wrong with some content.
+    pub(super) fn refuse_content(&mut self, place: &Place, refusal: Refusal, why: &GitRefusal) -> Answer {
+        let refusal = Refusal { reason: why.to_string(), ..refusal };
+        match self.refuse(ViolationKind::Write, &place.full(), refusal, REFUSED) {
+            Err(answer) => answer,
+            Ok(()) => Answer::Refused(REFUSED),
+        }
+    }
+}
+
+/// Puts content under a name, in a file nobody has open. `by` is a name beside it through which it comes,
+/// so that nothing half-written ever stands under the name itself; the file that may be there already is
+/// the caller's own, and goes first.
+pub(super) fn install(
+    broker: &Broker,
+    place: &Place,
+    by: &CStr,
+    content: &[u8],
+    mode: Mode,
+    replaces_by: bool,
+) -> Result<(), Errno> {
+    let copy = private_copy(broker, place, by, content, mode, replaces_by)?;
+    drop(copy);
+    renameat(&place.directory, by, &place.directory, plain(&place.name)).inspect_err(|_| {
+        // Nothing of ours stays behind.
+        let _ = unlinkat(&place.directory, by, AtFlags::empty());
+    })
+}
+
+fn private_copy(
+    broker: &Broker,
+    place: &Place,
+    by: &CStr,
+    content: &[u8],
+    mode: Mode,
+    replaces_by: bool,
+) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let unnamed = openat2(&place.directory, c".", flags, mode, ResolveFlags::empty());
+    if let Ok(file) = unnamed {
+        let file = write(file, content)?;
+        if replaces_by {
+            unlinkat(&place.directory, by, AtFlags::empty())?;
+        }
+        let name = CString::new(file.as_raw_fd().to_string()).map_err(|_| Errno::INVAL)?;
+        linkat(&broker.own_descriptors, name, &place.directory, by, AtFlags::SYMLINK_FOLLOW)?;
+        return Ok(file);
+    }
+    // A file system without unnamed files.
+    if replaces_by {
+        unlinkat(&place.directory, by, AtFlags::empty())?;
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat2(&place.directory, by, flags, mode, ResolveFlags::NO_SYMLINKS)?;
+    write(file, content)
+}
+
+fn write(file: OwnedFd, content: &[u8]) -> Result<OwnedFd, Errno> {
+    let mut file = std::fs::File::from(file);
+    file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(file.into())
+}
+
+/// The name git itself locks a file with: whoever holds it is waited for.
+pub(super) fn lock_name(name: &CStr) -> CString {
+    let name = [plain(name).to_bytes(), b".lock"].concat();
+    CString::new(name).unwrap_or_default()
+}

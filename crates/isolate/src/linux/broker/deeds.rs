@@ -1,0 +1,149 @@
+//! Acts the launcher does, because somebody allowed what the sandbox's walls refuse.
+//!
+//! Each names one exact path without links. The launcher sees the host's files, not the sandbox's.
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, linkat, mkdirat, openat2,
+    renameat_with, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// One allowed act.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Deed {
+    Open {
+        path: Bytes,
+        flags: u32,
+        mode: u32,
+    },
+    MakeDirectory {
+        path: Bytes,
+        mode: u32,
+    },
+    Symlink {
+        target: Bytes,
+        path: Bytes,
+    },
+    Link {
+        from: Bytes,
+        to: Bytes,
+    },
+    Rename {
+        from: Bytes,
+        to: Bytes,
+        flags: u32,
+    },
+    Unlink {
+        path: Bytes,
+    },
+    RemoveDirectory {
+        path: Bytes,
+    },
+    Truncate {
+        path: Bytes,
+        length: u64,
+    },
+    /// An act that no grant can do.
+    Impossible,
+}
+
+/// A path's bytes, whatever they are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Bytes(Vec<u8>);
+
+impl From<&Path> for Bytes {
+    fn from(path: &Path) -> Self {
+        Self(path.as_os_str().as_bytes().to_vec())
+    }
+}
+
+impl Bytes {
+    pub(super) fn verbatim(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    fn path(&self) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(&self.0))
+    }
+}
+
+impl Deed {
+    /// For an act that returns a descriptor: whether it closes on exec.
+    pub(super) fn descriptor(&self) -> Option<bool> {
+        match self {
+            Self::Open { flags, .. } => Some(OFlags::from_bits_retain(*flags).contains(OFlags::CLOEXEC)),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a deed.
+pub(crate) type Done = Result<Option<OwnedFd>, Errno>;
+
+/// Does an allowed act.
+pub(crate) fn perform(deed: &Deed) -> Done {
+    match deed {
+        Deed::Open { path, flags, mode } => {
+            let flags = OFlags::from_bits_retain(*flags);
+            open(&path.path(), flags, Mode::from_raw_mode(*mode)).map(Some)
+        }
+        Deed::MakeDirectory { path, mode } => {
+            let (parent, name) = parent(&path.path())?;
+            mkdirat(parent, name, Mode::from_raw_mode(*mode)).map(|()| None)
+        }
+        Deed::Symlink { target, path } => {
+            let (parent, name) = parent(&path.path())?;
+            symlinkat(target.path(), parent, name).map(|()| None)
+        }
+        Deed::Link { from, to } => {
+            let ((old, old_name), (new, new_name)) = (parent(&from.path())?, parent(&to.path())?);
+            linkat(old, old_name, new, new_name, AtFlags::empty()).map(|()| None)
+        }
+        Deed::Rename { from, to, flags } => {
+            let ((old, old_name), (new, new_name)) = (parent(&from.path())?, parent(&to.path())?);
+            let flags = RenameFlags::from_bits_retain(*flags);
+            renameat_with(old, old_name, new, new_name, flags).map(|()| None)
+        }
+        Deed::Unlink { path } => {
+            let (parent, name) = parent(&path.path())?;
+            unlinkat(parent, name, AtFlags::empty()).map(|()| None)
+        }
+        Deed::RemoveDirectory { path } => {
+            let (parent, name) = parent(&path.path())?;
+            unlinkat(parent, name, AtFlags::REMOVEDIR).map(|()| None)
+        }
+        Deed::Truncate { path, length } => {
+            let file =
+                open(&path.path(), OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+            rustix::fs::ftruncate(file, *length).map(|()| None)
+        }
+        Deed::Impossible => Err(Errno::ACCESS),
+    }
+}
+
+/// Opens a file, never a directory: a directory of the host's in the sandbox would be a way out.
+fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let mode = if flags.contains(OFlags::CREATE) { mode } else { Mode::empty() };
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?;
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => {}
+        _ => return Err(Errno::ACCESS),
+    }
+    let kept = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&file, kept)?;
+    Ok(file)
+}
+
+fn parent(path: &Path) -> Result<(OwnedFd, CString), Errno> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let directory = openat2(CWD, parent, flags, Mode::empty(), resolve)?;
+    Ok((directory, CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?))
+}

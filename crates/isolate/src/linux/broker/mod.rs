@@ -1,0 +1,35 @@
+//! The broker: a process beside the launcher that answers held system calls.
+//!
+//! It judges what mounts cannot: names that do not exist yet, patterns, git's own files, unix sockets by
+//! path. Where a rule depends on it the act is done here, with descriptors, on behalf of the caller; the
+//! kernel never gets to read the caller's memory a second time. It also names every refusal of the walls,
+//! and lets a call wait while somebody is asked.
+//!
+//! It lives in the sandbox's user and mount namespaces, because mount points are only busy for callers
+//! inside them, and outside its process namespace, so that nothing inside can see or signal it. It holds
+//! no capability but the one to look into the sandbox's processes: it can do what the caller could.
+//! Should it die, every held call fails with ENOSYS, and so does every later one.
+
+mod act;
+mod call;
+mod caller;
+mod channel;
+mod contents;
+mod deeds;
+mod deferred;
+mod launcher;
+mod masks;
+mod moving;
+mod naming;
+mod opening;
+mod process;
+mod questions;
+mod resolve;
+mod search;
+mod sockets;
+mod trial;
+mod worker;
+
+pub(crate) use channel::{Noted, Said, Told};
+pub(crate) use deeds::perform;
+pub(crate) use launcher::BrokerHandle;

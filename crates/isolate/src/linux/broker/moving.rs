@@ -1,0 +1,161 @@
+//! Renaming and linking: names that come to stand for something that exists.
+
+use super::act::Answer;
+use super::call::{Follow, PathArgument};
+use super::deeds::Deed;
+use super::opening::kind_of;
+use super::resolve::{Led, Place};
+use super::trial::{REFUSED, Trial};
+use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with};
+use rustix::io::Errno;
+use std::path::Path;
+use stockade_policy::{Check, Naming, ViolationKind};
+
+impl Trial<'_> {
+    pub(super) fn rename(
+        mut self,
+        from: PathArgument,
+        to: PathArgument,
+        flags: u32,
+    ) -> Result<Answer, Errno> {
+        let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+        let (old, new) = (self.caller.place(from)?, self.caller.place(to)?);
+        let _changes = self.caller.broker.changes();
+        let (old_path, new_path) = (old.full(), new.full());
+        let exchange = flags.contains(RenameFlags::EXCHANGE);
+        let judged = self
+            .judge_change(ViolationKind::Rename, &old)
+            .and_then(|()| self.judge_replaced(&new))
+            .and_then(|()| self.judge_moved(&old, &new_path, &new))
+            .and_then(|check| {
+                if exchange { self.judge_moved(&new, &old_path, &old).map(|_| check) } else { Ok(check) }
+            });
+        let check = match judged {
+            Ok(check) => check,
+            Err(answer) => return Ok(answer),
+        };
+        if let Some((check, refusal)) = check {
+            if exchange {
+                self.record(ViolationKind::Rename, new_path.to_string_lossy().into_owned(), &refusal);
+                return Err(REFUSED);
+            }
+            return self.install_moved(check, refusal, &old, &new);
+        }
+        let subjects = [(ViolationKind::Rename, old_path.clone()), (ViolationKind::Create, new_path.clone())];
+        let deed = || Deed::Rename {
+            from: old_path.as_path().into(),
+            to: new_path.as_path().into(),
+            flags: flags.bits(),
+        };
+        Ok(self.finish(&subjects, deed, || {
+            renameat_with(&old.directory, &old.name, &new.directory, &new.name, flags)?;
+            Ok(Answer::DONE)
+        }))
+    }
+
+    pub(super) fn link(mut self, from: PathArgument, to: PathArgument, flags: i32) -> Result<Answer, Errno> {
+        let new = self.caller.place(to)?;
+        if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
+            return Err(Errno::INVAL);
+        }
+        let source = self.link_source(from, flags)?;
+        let _changes = self.caller.broker.changes();
+        let new_path = new.full();
+        let naming = match &source {
+            Source::Place(old) if kind_of(old)? == FileType::Symlink => Naming::Symlink,
+            _ => Naming::Moved,
+        };
+        match self.hear(ViolationKind::Create, &new_path, self.caller.broker.judge.name(&new_path, naming)) {
+            Err(answer) => return Ok(answer),
+            Ok(None) => {}
+            Ok(Some((Check::BareRepository, _))) if !self.completes_repository(&new) => {}
+            // A second name for a file that somebody can still write to.
+            Ok(Some((_, refusal))) => {
+                if let Err(answer) = self.refuse(ViolationKind::Create, &new_path, refusal, REFUSED) {
+                    return Ok(answer);
+                }
+            }
+        }
+        let old_path = match &source {
+            Source::Place(old) => Some(old.full()),
+            Source::Descriptor(_) => None,
+        };
+        let deed = || match &old_path {
+            Some(old) => Deed::Link { from: old.as_path().into(), to: new_path.as_path().into() },
+            None => Deed::Impossible,
+        };
+        Ok(self.finish(&[(ViolationKind::Create, new_path.clone())], deed, || {
+            match &source {
+                Source::Place(old) => {
+                    linkat(&old.directory, &old.name, &new.directory, &new.name, AtFlags::empty())?;
+                }
+                Source::Descriptor(file) => {
+                    linkat(file, c"", &new.directory, &new.name, AtFlags::EMPTY_PATH)?;
+                }
+            }
+            Ok(Answer::DONE)
+        }))
+    }
+
+    fn link_source(&self, from: PathArgument, flags: i32) -> Result<Source, Errno> {
+        let follow = if flags & libc::AT_SYMLINK_FOLLOW != 0 { Follow::Yes } else { Follow::No };
+        let text = self.caller.path(from.address)?;
+        if text.is_empty() {
+            return match flags & libc::AT_EMPTY_PATH {
+                0 => Err(Errno::NOENT),
+                _ => self.caller.descriptor(from.directory).map(Source::Descriptor),
+            };
+        }
+        match self.caller.lead(from, follow)? {
+            Led::To(place) => Ok(Source::Place(place)),
+            // The usual way to name an unnamed file.
+            Led::IntoProc(rest) => {
+                let number = super::opening::own_descriptor(&rest).ok_or(Errno::ACCESS)?;
+                self.caller.descriptor(number).map(Source::Descriptor)
+            }
+        }
+    }
+
+    /// What stands at the new name goes away.
+    fn judge_replaced(&mut self, new: &Place) -> Result<(), Answer> {
+        match kind_of(new) {
+            Ok(_) => self.judge_change(ViolationKind::Rename, new),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Judges what stands at a place under the name it is about to get.
+    fn judge_moved(
+        &mut self,
+        what: &Place,
+        to: &Path,
+        new: &Place,
+    ) -> Result<Option<(Check, stockade_policy::Refusal)>, Answer> {
+        let Ok(kind) = kind_of(what) else { return Ok(None) };
+        let naming = match kind {
+            FileType::Directory => Naming::MovedDirectory,
+            FileType::Symlink => Naming::Symlink,
+            FileType::RegularFile => Naming::Moved,
+            _ => Naming::Special,
+        };
+        let judgement = self.caller.broker.judge.name(to, naming);
+        let check = match self.hear(ViolationKind::Create, to, judgement)? {
+            Some((Check::BareRepository, refusal)) => {
+                if self.completes_repository(new) {
+                    self.refuse(ViolationKind::Create, to, refusal, REFUSED)?;
+                }
+                None
+            }
+            other => other,
+        };
+        if kind == FileType::Directory {
+            self.search_moved(what, to)?;
+        }
+        Ok(check)
+    }
+}
+
+enum Source {
+    Place(Place),
+    Descriptor(rustix::fd::OwnedFd),
+}

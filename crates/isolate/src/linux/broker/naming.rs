@@ -1,0 +1,173 @@
+//! Making and removing names.
+
+use super::act::Answer;
+use super::call::{Follow, PathArgument};
+use super::deeds::{Bytes, Deed};
+use super::opening::kind_of;
+use super::resolve::{Led, Place, plain};
+use super::trial::{REFUSED, Trial};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat2, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use stockade_policy::{Check, Naming, Refusal, ViolationKind};
+
+impl Trial<'_> {
+    pub(super) fn make_directory(mut self, path: PathArgument, mode: u32) -> Result<Answer, Errno> {
+        let place = self.caller.place(path)?;
+        self.caller.wear_mask()?;
+        let _changes = self.caller.broker.changes();
+        let full = place.full();
+        if let Err(answer) = self.judge_new(&place, Naming::Directory) {
+            return Ok(answer);
+        }
+        let deed = || Deed::MakeDirectory { path: full.as_path().into(), mode: mode & 0o7777 };
+        Ok(self.finish(&[(ViolationKind::Create, full.clone())], deed, || {
+            mkdirat(&place.directory, &place.name, Mode::from_raw_mode(mode & 0o7777))?;
+            Ok(Answer::DONE)
+        }))
+    }
+
+    pub(super) fn make_node(mut self, path: PathArgument, mode: u32) -> Result<Answer, Errno> {
+        let kind = match mode & libc::S_IFMT {
+            0 => FileType::RegularFile,
+            bits => FileType::from_raw_mode(bits),
+        };
+        let naming = match kind {
+            FileType::RegularFile => Naming::File,
+            FileType::Fifo | FileType::Socket => Naming::Special,
+            _ => return Err(Errno::PERM),
+        };
+        let place = self.caller.place(path)?;
+        self.caller.wear_mask()?;
+        let _changes = self.caller.broker.changes();
+        let full = place.full();
+        if let Err(answer) = self.judge_new(&place, naming) {
+            return Ok(answer);
+        }
+        Ok(self.finish(
+            &[(ViolationKind::Create, full)],
+            || Deed::Impossible,
+            || {
+                mknodat(&place.directory, &place.name, kind, Mode::from_raw_mode(mode & 0o7777), 0)?;
+                Ok(Answer::DONE)
+            },
+        ))
+    }
+
+    pub(super) fn symlink(mut self, target: u64, path: PathArgument) -> Result<Answer, Errno> {
+        let target = self.caller.path(target)?;
+        let place = self.caller.place(path)?;
+        let _changes = self.caller.broker.changes();
+        let full = place.full();
+        let beside = !target.to_bytes().contains(&b'/') && !matches!(target.to_bytes(), b"." | b"..");
+        let naming = if beside { Naming::SymlinkBeside } else { Naming::Symlink };
+        if let Err(answer) = self.judge_new(&place, naming) {
+            return Ok(answer);
+        }
+        let deed =
+            || Deed::Symlink { target: Bytes::verbatim(target.to_bytes()), path: full.as_path().into() };
+        Ok(self.finish(&[(ViolationKind::Create, full.clone())], deed, || {
+            symlinkat(&target, &place.directory, &place.name)?;
+            Ok(Answer::DONE)
+        }))
+    }
+
+    pub(super) fn unlink(mut self, path: PathArgument, flags: i32) -> Result<Answer, Errno> {
+        let place = self.caller.place(path)?;
+        let _changes = self.caller.broker.changes();
+        let full = place.full();
+        if let Err(answer) = self.judge_change(ViolationKind::Unlink, &place) {
+            return Ok(answer);
+        }
+        let directory = flags & libc::AT_REMOVEDIR != 0;
+        let deed = || {
+            let path = full.as_path().into();
+            if directory { Deed::RemoveDirectory { path } } else { Deed::Unlink { path } }
+        };
+        Ok(self.finish(&[(ViolationKind::Unlink, full.clone())], deed, || {
+            let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            unlinkat(&place.directory, &place.name, flags)?;
+            Ok(Answer::DONE)
+        }))
+    }
+
+    pub(super) fn truncate(mut self, path: PathArgument, length: i64) -> Result<Answer, Errno> {
+        let length = u64::try_from(length).map_err(|_| Errno::INVAL)?;
+        let Led::To(place) = self.caller.lead(path, Follow::Yes)? else { return Err(Errno::ACCESS) };
+        let _changes = self.caller.broker.changes();
+        let full = place.full();
+        match self.hear(ViolationKind::Write, &full, self.caller.broker.judge.change(&full)) {
+            Err(answer) => return Ok(answer),
+            // Cutting a file leaves no content that could be checked.
+            Ok(Some((_, refusal))) => {
+                if let Err(answer) = self.refuse(ViolationKind::Write, &full, refusal, REFUSED) {
+                    return Ok(answer);
+                }
+            }
+            Ok(None) => {}
+        }
+        let deed = || Deed::Truncate { path: full.as_path().into(), length };
+        Ok(self.finish(&[(ViolationKind::Write, full.clone())], deed, || {
+            let flags = OFlags::WRONLY | super::resolve::LOOK;
+            let file =
+                openat2(&place.directory, &place.name, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+            rustix::fs::ftruncate(&file, length)?;
+            Ok(Answer::DONE)
+        }))
+    }
+
+    /// The walls decide; what they will refuse is recorded.
+    pub(super) fn metadata(self, path: PathArgument, follow: Follow) -> Result<Answer, Errno> {
+        if let Ok(Led::To(place)) = self.caller.lead(path, follow)
+            && kind_of(&place).is_ok()
+            && let full = place.full()
+            && let Some(refusal) = self.caller.broker.judge.why_not(&full, ViolationKind::Write)
+        {
+            self.record(ViolationKind::Write, full.to_string_lossy().into_owned(), &refusal);
+        }
+        Ok(Answer::GoOn)
+    }
+
+    /// Judges a name that is about to come to be.
+    pub(super) fn judge_new(&mut self, place: &Place, naming: Naming) -> Result<(), Answer> {
+        let full = place.full();
+        let judgement = self.caller.broker.judge.name(&full, naming);
+        match self.hear(ViolationKind::Create, &full, judgement)? {
+            None => Ok(()),
+            Some((Check::BareRepository, _)) if !self.completes_repository(place) => Ok(()),
+            // Content that has to be checked comes with no name made this way.
+            Some((_, refusal)) => self.refuse(ViolationKind::Create, &full, refusal, REFUSED),
+        }
+    }
+
+    /// Judges what is removed or moved away.
+    pub(super) fn judge_change(&mut self, kind: ViolationKind, place: &Place) -> Result<(), Answer> {
+        let full = place.full();
+        match self.hear(kind, &full, self.caller.broker.judge.change(&full))? {
+            // Settings that protect somebody stay; without any the file may go.
+            Some((Check::GitConfig, refusal)) => {
+                let gone = self.caller.broker.check(Check::GitConfig, place, b"");
+                match gone {
+                    Ok(()) => Ok(()),
+                    Err(why) => {
+                        let refusal = Refusal { reason: why.to_string(), ..refusal };
+                        self.refuse(kind, &full, refusal, REFUSED)
+                    }
+                }
+            }
+            // Checks of other kinds are about new content, and there is none.
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a name would stand beside the other two that make a directory a bare repository.
+    pub(super) fn completes_repository(&self, place: &Place) -> bool {
+        let own = plain(&place.name);
+        let beside = |name: &std::ffi::CStr| {
+            name == own.as_c_str()
+                || rustix::fs::statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        };
+        [c"HEAD", c"objects", c"refs"].into_iter().all(beside)
+    }
+}

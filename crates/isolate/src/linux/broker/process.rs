@@ -1,0 +1,173 @@
+//! The broker's process: taking its place, and what its threads share.
+
+use super::channel::{self, Said, Told};
+use super::deferred::Deferred;
+use super::masks::Masks;
+use super::questions::Questions;
+use super::worker;
+use crate::linux::sys::{self, Listener};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::{Errno, IoSliceMut};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg};
+use std::collections::HashSet;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_policy::{Judge, Plan};
+
+/// Threads that answer: fewer make eight callers wait for each other, more help nobody on small machines.
+const THREADS: usize = 4;
+/// Calls that may take their time at once.
+const MOST_ASIDE: usize = 64;
+const STACK: usize = 256 * 1024;
+
+/// What all threads of the broker share.
+pub(super) struct Broker {
+    pub(super) listener: Listener,
+    pub(super) judge: Judge,
+    pub(super) plan: Arc<Plan>,
+    /// The host's /proc, in which held threads have the numbers we are told.
+    pub(super) proc: OwnedFd,
+    /// /proc/self/fd, for the paths of our own descriptors.
+    pub(super) own_descriptors: OwnedFd,
+    channel: OwnedFd,
+    /// Held while something changes: a judged name is still the same when the act is done.
+    changes: Mutex<Changes>,
+    masks: Mutex<Masks>,
+    questions: Mutex<Questions>,
+    asides: AtomicUsize,
+}
+
+/// What changes as acts are done.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Files that get their names when their content has been checked.
+    pub(super) deferred: Vec<Deferred>,
+    /// Sockets that were bound inside, by device and inode.
+    pub(super) sockets: HashSet<(u64, u64)>,
+}
+
+/// What a new broker is given.
+pub(super) struct Inheritance {
+    pub(super) plan: Arc<Plan>,
+    /// The first process.
+    pub(super) init: OwnedFd,
+    pub(super) channel: OwnedFd,
+    /// The first process's end sends the listener.
+    pub(super) from_init: OwnedFd,
+}
+
+/// The life of the broker.
+pub(super) fn run(given: Inheritance) -> ! {
+    let channel = given.channel.as_fd().try_clone_to_owned();
+    if let (Err((act, errno)), Ok(channel)) = (serve(given), channel) {
+        let said = Said::Failed { act: act.to_owned(), errno: errno.raw_os_error() };
+        // Without a launcher there is nobody to tell.
+        let _ = channel::send(&channel, &said, None, SendFlags::empty());
+    }
+    sys::exit_now(1)
+}
+
+fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
+    let at = |act: &'static str| move |errno: Errno| (act, errno);
+    let _ = rustix::thread::set_name(c"stockade-broker");
+    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let proc = openat(CWD, c"/proc", directory, Mode::empty()).map_err(at("open /proc"))?;
+    let own = openat(CWD, c"/proc/self/fd", directory, Mode::empty()).map_err(at("open /proc/self/fd"))?;
+    sys::enter_namespaces(given.init.as_fd()).map_err(at("enter the sandbox's namespaces"))?;
+    // The first process may now close itself to everybody, us included.
+    rustix::net::send(&given.from_init, &[1], SendFlags::NOSIGNAL)
+        .map_err(at("speak to the first process"))?;
+    drop(given.init);
+    let judge = Judge::new(&given.plan);
+    let listener = receive_listener(&given.from_init).map_err(at("get the held calls"))?;
+    // After the first process has mapped our ids: only then is there something to keep.
+    sys::keep_only_tracing().map_err(at("give up privileges"))?;
+    let broker = Arc::new(Broker {
+        listener: Listener::new(listener),
+        judge,
+        plan: given.plan,
+        proc,
+        own_descriptors: own,
+        channel: given.channel,
+        changes: Mutex::default(),
+        masks: Mutex::default(),
+        questions: Mutex::default(),
+        asides: AtomicUsize::new(0),
+    });
+    for number in 0..THREADS {
+        let broker = Arc::clone(&broker);
+        let work = move || worker::work(&broker);
+        let thread = std::thread::Builder::new().name(format!("broker-{number}")).stack_size(STACK);
+        thread.spawn(work).map_err(|_| ("start a thread", Errno::AGAIN))?;
+    }
+    worker::settle_in(&broker).map_err(at("start a thread"))?;
+    loop {
+        match channel::receive::<Told>(&broker.channel, RecvFlags::empty()) {
+            Ok(Some((told, descriptor))) => broker.hear(told, descriptor),
+            // The launcher is gone, and with it everything inside.
+            _ => sys::exit_now(0),
+        }
+    }
+}
+
+/// Waits for the first process to hand over the end that answers held calls.
+fn receive_listener(from: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    loop {
+        match recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            // It never came so far.
+            Ok(message) if message.bytes == 0 => sys::exit_now(0),
+            Ok(_) => break,
+        }
+    }
+    let listener = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    listener.ok_or(Errno::BADMSG)
+}
+
+impl Broker {
+    /// Tells the launcher. It reads at all times, so that this waits for a moment at most.
+    pub(super) fn say(&self, said: &Said) {
+        // If it is gone the main thread ends us.
+        let _ = channel::send(&self.channel, said, None, SendFlags::empty());
+    }
+
+    /// Does something that may take its time in a thread of its own.
+    pub(super) fn aside(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) -> Result<(), Errno> {
+        if self.asides.fetch_add(1, Ordering::Relaxed) >= MOST_ASIDE {
+            self.asides.fetch_sub(1, Ordering::Relaxed);
+            return Err(Errno::AGAIN);
+        }
+        let broker = Arc::clone(self);
+        let body = move || {
+            work(&broker);
+            broker.asides.fetch_sub(1, Ordering::Relaxed);
+        };
+        let started = std::thread::Builder::new().name("broker-aside".into()).stack_size(STACK).spawn(body);
+        started.map(drop).map_err(|_| {
+            self.asides.fetch_sub(1, Ordering::Relaxed);
+            Errno::AGAIN
+        })
+    }
+
+    pub(super) fn changes(&self) -> MutexGuard<'_, Changes> {
+        // Entries are added and removed whole, whatever became of a thread that held the lock.
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn masks(&self) -> MutexGuard<'_, Masks> {
+        self.masks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,101 @@
+//! Looking through a directory that is about to be moved, for names that rules are about at the new place.
+
+use super::act::Answer;
+use super::caller::PLACE;
+use super::resolve::Place;
+use super::trial::{REFUSED, Trial};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use stockade_policy::{Check, Judgement, Naming, Refusal, Switch, ViolationKind};
+
+/// More than this is not searched, and not moved.
+const MOST_ENTRIES: usize = 50_000;
+
+impl Trial<'_> {
+    /// Judges everything below a directory as if it were made at the new place.
+    pub(super) fn search_moved(&mut self, what: &Place, to: &Path) -> Result<(), Answer> {
+        let from = what.full();
+        let judge = &self.caller.broker.judge;
+        if judge.is_git_directory(&from) && !judge.is_git_directory(to) {
+            return self.refuse(ViolationKind::Rename, &from, not_a_git_directory(to), REFUSED);
+        }
+        if !judge.must_search(&from, to) {
+            return Ok(());
+        }
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let top = openat2(&what.directory, super::resolve::plain(&what.name), PLACE, Mode::empty(), resolve);
+        let Ok(top) = top else { return Err(Answer::Refused(REFUSED)) };
+        let mut pending: Vec<(OwnedFd, PathBuf)> = vec![(top, to.to_owned())];
+        let mut seen = 0;
+        while let Some((directory, path)) = pending.pop() {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let readable = openat2(&directory, c".", flags, Mode::empty(), resolve).and_then(Dir::new);
+            // What cannot be looked through cannot be judged.
+            let Ok(readable) = readable else { return Err(Answer::Refused(REFUSED)) };
+            let is_repository = self.is_repository(&directory);
+            if is_repository && !self.caller.broker.judge.is_git_directory(&path) {
+                self.refuse(ViolationKind::Rename, &path, not_a_git_directory(&path), REFUSED)?;
+            }
+            for entry in readable {
+                let Ok(entry) = entry else { return Err(Answer::Refused(REFUSED)) };
+                let name = entry.file_name();
+                if matches!(name.to_bytes(), b"." | b"..") {
+                    continue;
+                }
+                seen += 1;
+                if seen > MOST_ENTRIES {
+                    return self.refuse(ViolationKind::Rename, &from, too_many(), REFUSED);
+                }
+                let Ok(found) = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+                let path = path.join(OsStr::from_bytes(name.to_bytes()));
+                let kind = FileType::from_raw_mode(found.st_mode);
+                let naming = match kind {
+                    FileType::Directory => Naming::Directory,
+                    FileType::Symlink => Naming::Symlink,
+                    FileType::RegularFile => Naming::Moved,
+                    _ => Naming::Special,
+                };
+                match self.caller.broker.judge.name(&path, naming) {
+                    Judgement::Free | Judgement::Check(Check::BareRepository, _) => {}
+                    Judgement::Refused(refusal) | Judgement::Check(_, refusal) => {
+                        self.refuse(ViolationKind::Create, &path, refusal, REFUSED)?;
+                    }
+                }
+                if kind == FileType::Directory {
+                    let below = openat2(&directory, name, PLACE, Mode::empty(), resolve);
+                    let Ok(below) = below else { return Err(Answer::Refused(REFUSED)) };
+                    pending.push((below, path));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_repository(&self, directory: &OwnedFd) -> bool {
+        let beside = |name: &std::ffi::CStr| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        [c"HEAD", c"objects", c"refs"].into_iter().all(beside)
+    }
+}
+
+fn not_a_git_directory(to: &Path) -> Refusal {
+    Refusal {
+        rule: None,
+        reason: format!("it would become a repository at {}, where nothing protects its hooks", to.display()),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
+}
+
+fn too_many() -> Refusal {
+    Refusal {
+        rule: None,
+        reason: format!(
+            "it holds more than {MOST_ENTRIES} files, too many to look through for protected names"
+        ),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
+}

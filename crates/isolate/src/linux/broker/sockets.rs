@@ -1,0 +1,186 @@
+//! Unix sockets by path: who may be reached, and which names may be bound.
+
+use super::act::Answer;
+use super::call::Follow;
+use super::caller::Base;
+use super::resolve::{Led, Place};
+use super::trial::Trial;
+use crate::linux::sys;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fcntl_getfl, fstat, openat2, statat};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, sockopt};
+use std::ffi::CString;
+use stockade_policy::{Naming, Refusal, Switch, ViolationKind};
+
+/// The longest address of any family that may be used inside.
+const LONGEST: u64 = 128;
+
+impl Trial<'_> {
+    pub(super) fn connect(self, socket: i32, address: u64, length: u64) -> Result<Answer, Errno> {
+        let socket = self.caller.descriptor(socket)?;
+        let address = self.address(address, length)?;
+        if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
+            return self.patiently(socket, Target::Raw(address));
+        }
+        let Some(path) = unix_path(&address)? else {
+            return self.patiently(socket, Target::Raw(address));
+        };
+        let Name::Path(path) = path else { return Ok(self.abstract_name(&address)) };
+        let place = match self.lead_to(&path)? {
+            Led::To(place) => place,
+            Led::IntoProc(_) => return Err(Errno::ACCESS),
+        };
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let there = openat2(&place.directory, &place.name, flags, Mode::empty(), resolve)?;
+        let found = fstat(&there)?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
+            return Err(Errno::CONNREFUSED);
+        }
+        let bound_inside = self.caller.broker.changes().sockets.contains(&(found.st_dev, found.st_ino));
+        let mut trial = self;
+        if !bound_inside {
+            let full = place.full();
+            let judgement = trial.caller.broker.judge.unix(&full);
+            if let Err(answer) = trial.hear(ViolationKind::Unix, &full, judgement) {
+                return Ok(answer);
+            }
+        }
+        trial.patiently(socket, Target::Socket(there))
+    }
+
+    pub(super) fn bind(mut self, socket: i32, address: u64, length: u64) -> Result<Answer, Errno> {
+        let socket = self.caller.descriptor(socket)?;
+        let address = self.address(address, length)?;
+        if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
+            sys::bind_raw(&socket, &address)?;
+            return Ok(Answer::DONE);
+        }
+        let path = match unix_path(&address)? {
+            Some(Name::Path(path)) => path,
+            Some(Name::Abstract) => return Ok(self.abstract_name(&address)),
+            // The kernel picks an abstract name, which only this network can see.
+            None => {
+                sys::bind_raw(&socket, &address)?;
+                return Ok(Answer::DONE);
+            }
+        };
+        let text = path.to_bytes();
+        let base = self.base_of(text)?;
+        let Led::To(place) = self.caller.enter(base, text)? else { return Err(Errno::ACCESS) };
+        self.caller.wear_mask()?;
+        let broker = self.caller.broker;
+        let mut changes = broker.changes();
+        if let Err(answer) = self.judge_new(&place, Naming::Special) {
+            return Ok(answer);
+        }
+        let full = place.full();
+        Ok(self.finish(
+            &[(ViolationKind::Create, full)],
+            || super::deeds::Deed::Impossible,
+            || {
+                bind_at(broker, &socket, &place)?;
+                let found = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
+                changes.sockets.insert((found.st_dev, found.st_ino));
+                Ok(Answer::DONE)
+            },
+        ))
+    }
+
+    fn address(&self, address: u64, length: u64) -> Result<Vec<u8>, Errno> {
+        if !(2..=LONGEST).contains(&length) {
+            return Err(Errno::INVAL);
+        }
+        self.caller.memory(address, length as usize)
+    }
+
+    fn base_of(&self, path: &[u8]) -> Result<Base, Errno> {
+        self.caller.base(super::call::PathArgument { directory: libc::AT_FDCWD, address: 0 }, path)
+    }
+
+    fn lead_to(&self, path: &CString) -> Result<Led, Errno> {
+        self.caller.walk(self.base_of(path.to_bytes())?, path.to_bytes().to_vec(), Follow::Yes)
+    }
+
+    fn abstract_name(&self, address: &[u8]) -> Answer {
+        let name = String::from_utf8_lossy(&address[3..]).into_owned();
+        let refusal = Refusal {
+            rule: None,
+            reason: "unix sockets without a path are closed".into(),
+            suggestion: None,
+            grantable: Switch::Refused,
+        };
+        self.record(ViolationKind::Unix, format!("@{name}"), &refusal);
+        Answer::Refused(Errno::PERM)
+    }
+
+    /// Connects on behalf of the caller, in a thread of its own where that may have to wait.
+    fn patiently(self, socket: OwnedFd, target: Target) -> Result<Answer, Errno> {
+        let waits = !fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK)
+            && sockopt::socket_type(&socket)? != SocketType::DGRAM;
+        if !waits {
+            target.connect(&socket)?;
+            return Ok(Answer::DONE);
+        }
+        let held = *self.caller.held;
+        self.caller.broker.aside(move |broker| {
+            let answer = match super::worker::settle_in(broker).and_then(|()| target.connect(&socket)) {
+                Ok(()) => Answer::DONE,
+                Err(errno) => Answer::Refused(errno),
+            };
+            answer.give(&broker.listener, &held);
+        })?;
+        Ok(Answer::Later)
+    }
+}
+
+/// Where a connection goes.
+enum Target {
+    /// An address without a path in it.
+    Raw(Vec<u8>),
+    /// A socket file that was looked at.
+    Socket(OwnedFd),
+}
+
+impl Target {
+    fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
+        match self {
+            Self::Raw(address) => sys::connect_raw(socket, address),
+            // Every thread of ours works in the host's /proc.
+            Self::Socket(there) => {
+                let path = format!("self/fd/{}", there.as_raw_fd());
+                rustix::net::connect(socket, &SocketAddrUnix::new(path)?)
+            }
+        }
+    }
+}
+
+fn bind_at(broker: &super::process::Broker, socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
+    rustix::process::fchdir(&place.directory)?;
+    let bound = SocketAddrUnix::new(place.name.as_c_str()).and_then(|name| rustix::net::bind(socket, &name));
+    rustix::process::fchdir(&broker.proc)?;
+    bound
+}
+
+/// What a unix address names.
+enum Name {
+    Path(CString),
+    Abstract,
+}
+
+/// The name in a unix address; nothing in an empty one.
+fn unix_path(address: &[u8]) -> Result<Option<Name>, Errno> {
+    let family = u16::from_ne_bytes([address[0], address[1]]);
+    if family != AddressFamily::UNIX.as_raw() {
+        return Err(Errno::INVAL);
+    }
+    match &address[2..] {
+        [] => Ok(None),
+        [0, ..] => Ok(Some(Name::Abstract)),
+        path => {
+            let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+            CString::new(&path[..end]).map(|path| Some(Name::Path(path))).map_err(|_| Errno::INVAL)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! One held call before the judge: rules, grants, questions, records.
+
+use super::act::Answer;
+use super::caller::Caller;
+use super::channel::{Noted, Said};
+use super::deeds::Deed;
+use super::questions::Subject;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use stockade_policy::{Check, Judgement, Refusal, Switch, ViolationKind};
+
+/// What a judged act fails with.
+pub(super) const REFUSED: Errno = Errno::ACCESS;
+
+/// A call on its way through the rules.
+pub(super) struct Trial<'a> {
+    pub(super) caller: Caller<'a>,
+    /// What somebody allowed for this very call.
+    granted: &'a [Subject],
+    /// Something was allowed that the walls or the rules refuse: only the launcher can do it.
+    beyond: bool,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(caller: Caller<'a>, granted: &'a [Subject]) -> Self {
+        Self { caller, granted, beyond: false }
+    }
+
+    /// Hears what the judge said. `Err` holds the answer when that was a refusal.
+    pub(super) fn hear(
+        &mut self,
+        kind: ViolationKind,
+        path: &Path,
+        judgement: Judgement,
+    ) -> Result<Option<(Check, Refusal)>, Answer> {
+        match judgement {
+            Judgement::Free => Ok(None),
+            Judgement::Check(check, refusal) => Ok(Some((check, refusal))),
+            Judgement::Refused(refusal) => {
+                let errno = self.as_a_wall_would(kind, path);
+                self.refuse(kind, path, refusal, errno).map(|()| None)
+            }
+        }
+    }
+
+    /// The error a mount gives where one stands as well: a command must not be able to tell, and programs
+    /// know what to make of it.
+    fn as_a_wall_would(&self, kind: ViolationKind, path: &Path) -> Errno {
+        let judge = &self.caller.broker.judge;
+        let is_mount = || self.caller.broker.plan.mounts.iter().any(|mount| mount.path == path);
+        match kind {
+            ViolationKind::Read | ViolationKind::Unix => Errno::ACCESS,
+            ViolationKind::Unlink | ViolationKind::Rename if is_mount() => Errno::BUSY,
+            _ if judge.why_not(path, kind).is_some() => Errno::ROFS,
+            _ => REFUSED,
+        }
+    }
+
+    /// Refuses, unless somebody has allowed it or can be asked. `Ok` means allowed.
+    pub(super) fn refuse(
+        &mut self,
+        kind: ViolationKind,
+        path: &Path,
+        refusal: Refusal,
+        errno: Errno,
+    ) -> Result<(), Answer> {
+        let subject = Subject { kind, path: path.to_owned() };
+        let may_ask = self.asks() && refusal.grantable == Switch::Allowed;
+        if may_ask && (self.granted.contains(&subject) || self.caller.broker.questions().allows(&subject)) {
+            self.beyond = true;
+            return Ok(());
+        }
+        let noted = self.note(kind, path.to_string_lossy().into_owned(), &refusal);
+        if may_ask {
+            let asked = self.caller.broker.questions().ask(self.caller.held, subject, self.granted, errno);
+            if let Some(id) = asked {
+                self.caller.broker.say(&Said::Ask { id, noted });
+                return Err(Answer::Later);
+            }
+        }
+        self.caller.broker.say(&Said::Refused(noted));
+        Err(Answer::Refused(errno))
+    }
+
+    fn asks(&self) -> bool {
+        self.caller.broker.plan.broker.as_ref().is_some_and(|broker| broker.asking == Switch::Allowed)
+    }
+
+    /// Does the act, here or, where somebody allowed more than the walls do, in the launcher.
+    ///
+    /// `subjects` are what a wall may have refused; if one did, that is recorded, or asked about.
+    pub(super) fn finish(
+        mut self,
+        subjects: &[(ViolationKind, PathBuf)],
+        deed: impl FnOnce() -> Deed,
+        act: impl FnOnce() -> Result<Answer, Errno>,
+    ) -> Answer {
+        if !self.beyond {
+            let errno = match act() {
+                Ok(answer) => return answer,
+                Err(errno) => errno,
+            };
+            if !is_a_wall(errno) {
+                return Answer::Refused(errno);
+            }
+            for (kind, path) in subjects {
+                if let Some(refusal) = self.caller.broker.judge.why_not(path, *kind)
+                    && let Err(answer) = self.refuse(*kind, path, refusal, errno)
+                {
+                    return answer;
+                }
+            }
+            if !self.beyond {
+                return Answer::Refused(errno);
+            }
+        }
+        match self.caller.broker.questions().entrust(self.caller.held, deed) {
+            None => Answer::Refused(REFUSED),
+            Some((id, deed)) => {
+                self.caller.broker.say(&Said::Do { id, deed });
+                Answer::Later
+            }
+        }
+    }
+
+    /// Records a refusal nobody is asked about.
+    pub(super) fn record(&self, kind: ViolationKind, subject: String, refusal: &Refusal) {
+        self.caller.broker.say(&Said::Refused(self.note(kind, subject, refusal)));
+    }
+
+    fn note(&self, kind: ViolationKind, subject: String, refusal: &Refusal) -> Noted {
+        let who = self.caller.identity();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Noted {
+            time: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            pid: who.pid,
+            session: who.session,
+            program: who.program,
+            kind,
+            subject,
+            reason: refusal.reason.clone(),
+            rule: refusal.rule.clone(),
+            suggestion: refusal.suggestion.clone(),
+        }
+    }
+}
+
+/// Errors that a read-only mount, a mask or a pinned name gives.
+fn is_a_wall(errno: Errno) -> bool {
+    matches!(errno, Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::BUSY)
+}

@@ -1,0 +1,67 @@
+//! A thread that answers held calls.
+
+use super::act::Answer;
+use super::call::Call;
+use super::caller::Caller;
+use super::process::Broker;
+use super::questions::Subject;
+use super::trial::Trial;
+use crate::linux::sys::{self, Held};
+use rustix::io::Errno;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Answers held calls until nobody is left to make any.
+pub(super) fn work(broker: &Arc<Broker>) {
+    if settle_in(broker).is_err() {
+        // One thread less to answer, and none that answers wrongly.
+        return;
+    }
+    loop {
+        match broker.listener.receive() {
+            Ok(held) => answer(broker, &held, &[]),
+            // The caller died before it was heard.
+            Err(Errno::NOENT | Errno::INTR) if broker.listener.has_callers() => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Gives this thread a file mask and a working directory of its own.
+pub(super) fn settle_in(broker: &Broker) -> Result<(), Errno> {
+    sys::unshare_file_mask()?;
+    // Sockets can only be reached by path; from here `self/fd/N` is one, for every descriptor of ours.
+    rustix::process::fchdir(&broker.proc)
+}
+
+/// Judges one held call and answers it.
+pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
+    let caller = Caller { broker, held };
+    let trial = Trial::new(caller, granted);
+    let answer = match Call::read(held) {
+        Call::Open { path, flags, mode } => trial.open(path, flags, mode),
+        Call::MakeDirectory { path, mode } => trial.make_directory(path, mode),
+        Call::MakeNode { path, mode } => trial.make_node(path, mode),
+        Call::Symlink { target, path } => trial.symlink(target, path),
+        Call::Link { from, to, flags } => trial.link(from, to, flags),
+        Call::Rename { from, to, flags } => trial.rename(from, to, flags),
+        Call::Unlink { path, flags } => trial.unlink(path, flags),
+        Call::Truncate { path, length } => trial.truncate(path, length),
+        Call::Metadata { path, follow } => trial.metadata(path, follow),
+        Call::Mask => {
+            broker.masks().forget();
+            Ok(Answer::GoOn)
+        }
+        Call::Close { number } => trial.close(number),
+        Call::Connect { socket, address, length } => trial.connect(socket, address, length),
+        Call::Bind { socket, address, length } => trial.bind(socket, address, length),
+        Call::Unknown => Ok(Answer::Refused(Errno::NOSYS)),
+    };
+    answer.unwrap_or_else(Answer::Refused).give(&broker.listener, held);
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

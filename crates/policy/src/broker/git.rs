@@ -1,0 +1,168 @@
+//! Git directories: what the host's git will run or follow.
+//!
+//! Work makes repositories, commits, branches and worktrees, so most of a git directory is free. Hooks and
+//! redirects are not, and what settings and pointers say is for the broker to read.
+
+use super::descent::Place;
+use super::judge::Act;
+use super::judgement::{Check, Judgement, Naming, Refusal};
+use super::refusal::protected;
+use super::table::Table;
+use crate::RuleRef;
+use crate::rules::{Facts, List};
+use std::path::Path;
+
+pub(super) const CONFIG: &str = "git settings may only be changed to keys that run nothing";
+const HOOK: &str = "git on the host would run it: only samples may be made here";
+const REDIRECT: &str = "it would send git on the host to other settings and hooks";
+const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
+const ADDRESS: &str = "an address that git on the host would follow may name a program";
+const POINTER: &str = "a .git that is not a new directory may only point to a protected git directory";
+const LINK: &str = "git on the host would follow the link to other settings and hooks";
+const BARE: &str = "together with what lies beside it git on the host would take it for a repository";
+
+/// What the last names of a path mean to git.
+enum Meaning {
+    Hooks,
+    Hook {
+        sample: bool,
+    },
+    Config,
+    CommonDir {
+        of_worktree: bool,
+    },
+    WorktreePointer,
+    Attributes,
+    /// An address in the old style.
+    Address,
+    /// A directory above one of these.
+    Way,
+    Other,
+}
+
+/// Judges a path that no plain rule refuses.
+pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> Judgement {
+    let Some(git) = table.git.filter(|_| place.writable || place.in_git.is_some()) else {
+        return Judgement::Free;
+    };
+    let refuse = |name: &str, reason| {
+        let rule = table.git_rule(name).unwrap_or(git);
+        Judgement::Refused(protected(Some(table.quote(rule)), reason))
+    };
+    let name = path.file_name().map(|name| name.as_encoded_bytes()).unwrap_or_default();
+    if name == b".git" {
+        let refusal = protected(Some(table.quote(git)), POINTER);
+        return match act {
+            Act::Name(Naming::Directory) => Judgement::Free,
+            Act::Name(Naming::File) | Act::Change => Judgement::Check(Check::GitPointer, refusal),
+            Act::Name(_) => Judgement::Refused(refusal),
+        };
+    }
+    let below = place.in_git.as_deref().unwrap_or_default();
+    let free = act == Act::Change;
+    match meaning(below) {
+        Meaning::Hooks if matches!(act, Act::Name(Naming::Directory) | Act::Change) => Judgement::Free,
+        Meaning::Hook { sample: true }
+            if matches!(act, Act::Name(Naming::File | Naming::Moved) | Act::Change) =>
+        {
+            Judgement::Free
+        }
+        Meaning::Hooks | Meaning::Hook { .. } => refuse("hooks", HOOK),
+        Meaning::Config => config(table, below, act),
+        Meaning::CommonDir { of_worktree: true } => {
+            let rule = table.git_rule("worktrees/*/commondir").unwrap_or(git);
+            content(act, Check::WorktreeCommonDir, protected(Some(table.quote(rule)), REDIRECT))
+        }
+        Meaning::WorktreePointer => {
+            let rule = table.git_rule("worktrees/*/gitdir").unwrap_or(git);
+            content(act, Check::WorktreePointer, protected(Some(table.quote(rule)), REDIRECT))
+        }
+        Meaning::CommonDir { of_worktree: false } => refuse("commondir", REDIRECT),
+        Meaning::Attributes => refuse("info/attributes", ATTRIBUTES),
+        Meaning::Address => refuse("remotes/*", ADDRESS),
+        Meaning::Way if act == Act::Name(Naming::Symlink) => refuse("hooks", LINK),
+        Meaning::Way | Meaning::Other if free || is_at_home(below) => Judgement::Free,
+        Meaning::Way | Meaning::Other => match name {
+            b"commondir" => refuse("commondir", REDIRECT),
+            b"HEAD" | b"objects" | b"refs" => {
+                let rule = RuleRef { text: "protected bare repository".to_owned(), ..table.quote(git) };
+                Judgement::Check(Check::BareRepository, protected(Some(rule), BARE))
+            }
+            _ => Judgement::Free,
+        },
+    }
+}
+
+/// New content passes a check; what is no file of content is refused.
+pub(super) fn content(act: Act, check: Check, refusal: Refusal) -> Judgement {
+    match act {
+        Act::Name(Naming::File | Naming::Moved) | Act::Change => Judgement::Check(check, refusal),
+        Act::Name(_) => Judgement::Refused(refusal),
+    }
+}
+
+/// Settings: checked, kept as they are, or free where somebody switched their protection off.
+fn config(table: &Table, below: &[&[u8]], act: Act) -> Judgement {
+    let name = match below {
+        [b"config", ..] => "config",
+        [b"config.worktree", ..] => "config.worktree",
+        [b"worktrees", ..] => "worktrees/*/config.worktree",
+        _ => "modules/**/config",
+    };
+    let Some(rule) = table.git_rule(name) else { return Judgement::Free };
+    let refusal = protected(Some(table.quote(rule)), CONFIG);
+    match table.list(rule) {
+        List::Checked => content(act, Check::GitConfig, refusal),
+        _ => Judgement::Refused(refusal),
+    }
+}
+
+/// What names below a git directory mean.
+fn meaning(below: &[&[u8]]) -> Meaning {
+    match below {
+        [b"modules"] | [b"worktrees"] | [b"worktrees", _] => Meaning::Way,
+        [b"modules", rest @ ..] => in_modules(rest),
+        [b"worktrees", _, rest @ ..] => match rest {
+            [b"commondir", ..] => Meaning::CommonDir { of_worktree: true },
+            [b"gitdir", ..] => Meaning::WorktreePointer,
+            [b"config.worktree", ..] => Meaning::Config,
+            _ => Meaning::Other,
+        },
+        _ => in_repository(below),
+    }
+}
+
+fn in_repository(below: &[&[u8]]) -> Meaning {
+    match below {
+        [b"hooks"] => Meaning::Hooks,
+        [b"hooks", name] => Meaning::Hook { sample: name.ends_with(b".sample") },
+        [b"hooks", ..] => Meaning::Hook { sample: false },
+        [b"config" | b"config.worktree", ..] => Meaning::Config,
+        [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
+        [b"remotes" | b"branches", _, ..] => Meaning::Address,
+        [b"info"] => Meaning::Way,
+        [b"info", b"attributes", ..] => Meaning::Attributes,
+        _ => Meaning::Other,
+    }
+}
+
+/// A submodule's name may have slashes, so its git directory may begin anywhere.
+fn in_modules(below: &[&[u8]]) -> Meaning {
+    for at in 0..below.len() {
+        if let [b"worktrees", _, b"commondir" | b"gitdir" | b"config.worktree", ..] = &below[at..] {
+            return meaning(&below[at..]);
+        }
+        match in_repository(&below[at..]) {
+            Meaning::Way | Meaning::Other => {}
+            // Branches of others, not addresses.
+            Meaning::Address if at > 0 && below[at - 1] == b"refs" => {}
+            found => return found,
+        }
+    }
+    Meaning::Way
+}
+
+/// Whether HEAD, objects and refs belong here: a git directory, a submodule's, or a worktree's part of one.
+fn is_at_home(below: &[&[u8]]) -> bool {
+    matches!(below, [_] | [b"modules", ..] | [b"worktrees", _, b"HEAD"])
+}

@@ -1,0 +1,217 @@
+use super::judge_with;
+use crate::testing::{Tree, load, request, usual_tree};
+use crate::{Check, Flags, Judge, Judgement, Layer, Naming, Shape, Switch};
+use Naming::{Directory, File, Moved, MovedDirectory, Special, Symlink, SymlinkBeside};
+
+/// What a judgement comes to.
+#[derive(Debug, PartialEq)]
+enum Short {
+    Free,
+    No,
+    If(Check),
+}
+
+fn short(judgement: Judgement) -> Short {
+    match judgement {
+        Judgement::Free => Short::Free,
+        Judgement::Refused(refusal) => {
+            assert_eq!(refusal.grantable, Switch::Refused, "{refusal:?}");
+            Short::No
+        }
+        Judgement::Check(check, refusal) => {
+            assert_eq!(refusal.grantable, Switch::Refused, "{refusal:?}");
+            Short::If(check)
+        }
+    }
+}
+
+fn named(judge: &Judge, path: &str, naming: Naming) -> Short {
+    short(judge.name(path.as_ref(), naming))
+}
+
+fn tree() -> Tree {
+    usual_tree().files(&["/ws/bare/HEAD", "/ws/bare/config", "/ws/bare/objects/x", "/ws/bare/refs/x"])
+}
+
+#[test]
+fn inside_git_directories() {
+    let judge = judge_with(Flags::default(), &tree());
+    let config = || Short::If(Check::GitConfig);
+    for (path, naming, wanted) in [
+        (".git/hooks", Directory, Short::Free),
+        (".git/hooks", MovedDirectory, Short::No),
+        (".git/hooks", Symlink, Short::No),
+        (".git/hooks/pre-commit", File, Short::No),
+        (".git/hooks/pre-commit", Moved, Short::No),
+        (".git/hooks/pre-commit.sample", File, Short::Free),
+        (".git/hooks/pre-commit.sample", Moved, Short::Free),
+        (".git/hooks/pre-commit.sample", Symlink, Short::No),
+        (".git/hooks/pre-commit.sample", Directory, Short::No),
+        (".git/hooks/x/y.sample", File, Short::No),
+        (".git/config", File, config()),
+        (".git/config", Moved, config()),
+        (".git/config", Symlink, Short::No),
+        (".git/config", Directory, Short::No),
+        (".git/config", Special, Short::No),
+        (".git/config.lock", File, Short::Free),
+        (".git/config.worktree", Moved, config()),
+        (".git/commondir", File, Short::No),
+        (".git/info/attributes", File, Short::No),
+        (".git/info/exclude", File, Short::Free),
+        (".git/info", Symlink, Short::No),
+        (".git/info", Directory, Short::Free),
+        (".git/tAbCdEf", Symlink, Short::Free),
+        (".git/index.lock", File, Short::Free),
+        (".git/objects/aa/config", File, Short::Free),
+        (".git/refs/heads/hooks", File, Short::Free),
+        (".git/HEAD", File, Short::Free),
+        (".git/objects", Directory, Short::Free),
+        (".git/refs", Directory, Short::Free),
+        (".git/worktrees/w/commondir", File, Short::If(Check::WorktreeCommonDir)),
+        (".git/worktrees/w/commondir", Symlink, Short::No),
+        (".git/worktrees/w/gitdir", File, Short::If(Check::WorktreePointer)),
+        (".git/worktrees/w/gitdir", Moved, Short::If(Check::WorktreePointer)),
+        (".git/worktrees/w/config.worktree", File, config()),
+        (".git/worktrees/w/HEAD", File, Short::Free),
+        (".git/worktrees/w/index", File, Short::Free),
+        (".git/worktrees/w", Symlink, Short::No),
+        (".git/modules", Symlink, Short::No),
+        (".git/modules/a/b", Symlink, Short::No),
+        (".git/modules/a/b", SymlinkBeside, Short::Free),
+        (".git/modules/a/hooks", SymlinkBeside, Short::No),
+        (".git/remotes/origin", File, Short::No),
+        (".git/branches", Directory, Short::Free),
+        (".git/branches/x", File, Short::No),
+        (".git/modules/a/b/refs/remotes/origin", Directory, Short::Free),
+        (".git/modules/a/b/remotes/origin", File, Short::No),
+        (".git/modules/a/b", Directory, Short::Free),
+        (".git/modules/a/b/hooks", Directory, Short::Free),
+        (".git/modules/a/b/hooks/x", File, Short::No),
+        (".git/modules/a/b/hooks/x.sample", File, Short::Free),
+        (".git/modules/a/b/config", File, config()),
+        (".git/modules/a/b/config.worktree", Moved, config()),
+        (".git/modules/a/b/commondir", File, Short::No),
+        (".git/modules/a/b/info/attributes", File, Short::No),
+        (".git/modules/a/b/worktrees/w/gitdir", File, Short::If(Check::WorktreePointer)),
+        (".git/modules/a/b/worktrees/w/commondir", File, Short::If(Check::WorktreeCommonDir)),
+        (".git/modules/a/HEAD", File, Short::Free),
+        (".git/modules/a/objects", Directory, Short::Free),
+    ] {
+        for root in ["/ws", "/ws/deep/er"] {
+            assert_eq!(named(&judge, &format!("{root}/{path}"), naming), wanted, "{root}/{path} {naming:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bare_repository_of_the_start_is_a_git_directory() {
+    let judge = judge_with(Flags::default(), &tree());
+    assert_eq!(named(&judge, "/ws/bare/hooks/x", File), Short::No);
+    assert_eq!(named(&judge, "/ws/bare/config", Moved), Short::If(Check::GitConfig));
+    assert_eq!(named(&judge, "/ws/bare/HEAD", Moved), Short::Free);
+    assert_eq!(named(&judge, "/ws/other/config", File), Short::Free);
+    for (path, recognised) in [
+        ("/ws/.git", true),
+        ("/ws/bare", true),
+        ("/ws/new/.git", true),
+        ("/ws/.git/modules/a/b", true),
+        ("/ws/.git/modules", false),
+        ("/ws/.git/objects", false),
+        ("/ws/other", false),
+        ("/tmp/.git", false),
+    ] {
+        assert_eq!(judge.is_git_directory(path.as_ref()), recognised, "{path}");
+    }
+}
+
+#[test]
+fn the_name_git() {
+    let judge = judge_with(Flags::default(), &tree());
+    for path in ["/ws/.git", "/ws/a/.git", "/ws/.git/x/.git"] {
+        for (naming, wanted) in [
+            (Directory, Short::Free),
+            (File, Short::If(Check::GitPointer)),
+            (Symlink, Short::No),
+            (Special, Short::No),
+            (MovedDirectory, Short::No),
+            (Moved, Short::No),
+        ] {
+            assert_eq!(named(&judge, path, naming), wanted, "{path} {naming:?}");
+        }
+    }
+    assert_eq!(named(&judge, "/tmp/.git", Symlink), Short::Free);
+}
+
+#[test]
+fn what_makes_a_bare_repository() {
+    let judge = judge_with(Flags::default(), &tree());
+    for name in ["HEAD", "objects", "refs"] {
+        for path in ["/ws", "/ws/a", "/ws/.git/a", "/ws/.git/refs/remotes/origin"] {
+            for naming in [File, Directory, MovedDirectory, Moved, Symlink] {
+                let path = format!("{path}/{name}");
+                assert_eq!(named(&judge, &path, naming), Short::If(Check::BareRepository), "{path}");
+            }
+        }
+    }
+    assert_eq!(named(&judge, "/ws/a/commondir", File), Short::No);
+    assert_eq!(named(&judge, "/tmp/a/HEAD", File), Short::Free);
+    assert_eq!(short(judge.change("/ws/a/HEAD".as_ref())), Short::Free);
+}
+
+#[test]
+fn changes_in_git_directories() {
+    let judge = judge_with(Flags::default(), &tree());
+    for (path, wanted) in [
+        ("/ws/.git/config", Short::If(Check::GitConfig)),
+        ("/ws/.git/modules/a/config", Short::If(Check::GitConfig)),
+        ("/ws/.git/worktrees/w/gitdir", Short::If(Check::WorktreePointer)),
+        ("/ws/.git/worktrees/w/commondir", Short::If(Check::WorktreeCommonDir)),
+        ("/ws/.git/hooks/pre-commit", Short::No),
+        ("/ws/.git/hooks/pre-commit.sample", Short::Free),
+        ("/ws/.git/hooks", Short::Free),
+        ("/ws/.git/commondir", Short::No),
+        ("/ws/.git/index", Short::Free),
+        ("/ws/.git", Short::If(Check::GitPointer)),
+    ] {
+        assert_eq!(short(judge.change(path.as_ref())), wanted, "{path}");
+    }
+}
+
+#[test]
+fn settings_behind_a_link_are_checked_where_they_are() {
+    let tree = tree().file("/ws/shared.cfg").file("/ws/.git/HEAD").link("/ws/.git/config", "../shared.cfg");
+    let judge = judge_with(Flags::default(), &tree);
+    assert_eq!(short(judge.change("/ws/shared.cfg".as_ref())), Short::If(Check::GitConfig));
+    assert_eq!(named(&judge, "/ws/shared.cfg", Moved), Short::If(Check::GitConfig));
+}
+
+const SRT: &str = r#"{"network": {"allowedDomains": [], "deniedDomains": []},
+    "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": [], "allowGitConfig": ALLOW}}"#;
+
+#[test]
+fn srt_keeps_git_settings_as_they_are() {
+    let judge = |allow: &str| {
+        let policy = load(&tree(), Layer::User, Shape::Srt, &SRT.replace("ALLOW", allow)).unwrap();
+        Judge::new(&policy.plan(&request(), &tree()).unwrap())
+    };
+    let strict = judge("false");
+    for path in ["/ws/a/.git/config", "/ws/a/.git/config.worktree", "/ws/a/.git/hooks/x"] {
+        assert_eq!(named(&strict, path, File), Short::No, "{path}");
+    }
+    assert_eq!(named(&strict, "/ws/a/.git/hooks/x.sample", File), Short::Free);
+    assert_eq!(short(strict.change("/ws/a/.git/config".as_ref())), Short::No);
+    let loose = judge("true");
+    assert_eq!(named(&loose, "/ws/a/.git/config", File), Short::Free);
+    assert_eq!(named(&loose, "/ws/a/.git/config.worktree", File), Short::No);
+    assert_eq!(named(&loose, "/ws/a/.git/hooks/x", File), Short::No);
+}
+
+#[test]
+fn protection_of_git_can_be_switched_off() {
+    let text = r#"{"filesystem": {"protection": {"git": "off"}}}"#;
+    let policy = load(&tree(), Layer::User, Shape::Native, text).unwrap();
+    let judge = Judge::new(&policy.plan(&request(), &tree()).unwrap());
+    for path in ["/ws/.git/hooks/x", "/ws/.git/config", "/ws/a/HEAD", "/ws/a/commondir", "/ws/a/.git"] {
+        assert_eq!(named(&judge, path, File), Short::Free, "{path}");
+    }
+}

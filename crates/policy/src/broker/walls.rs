@@ -1,0 +1,104 @@
+//! Which rule stands behind a wall that refused.
+
+use super::judge::Judge;
+use super::judgement::Refusal;
+use super::refusal::{self, option, protected};
+use crate::survey::holds;
+use crate::{FileKind, MountKind, Rights, RootView, Switch, ViolationKind};
+use std::path::Path;
+
+const NOTHING: Rights = Rights { read: false, write: false, execute: false };
+
+impl Judge {
+    /// Which rule stands behind a wall that refused, or none if the refusal was the file system's own.
+    pub fn why_not(&self, path: &Path, kind: ViolationKind) -> Option<Refusal> {
+        let wants = wanted(kind)?;
+        // A parent comes before what lies below it.
+        let mount = self.plan.mounts.iter().rev().find(|mount| holds(&mount.path, path));
+        let rights = match mount.map(|mount| &mount.kind) {
+            Some(MountKind::Bind { rights, .. }) => *rights,
+            Some(MountKind::Mask { .. }) => NOTHING,
+            Some(MountKind::Tmpfs { .. } | MountKind::Dev) => Rights::ALL,
+            Some(MountKind::Proc) if wants.write => {
+                return Some(protected(None, "the kernel's own files stay as they are"));
+            }
+            Some(MountKind::Proc | MountKind::Symlink { .. }) => Rights::READ_ONLY,
+            None => match self.plan.root {
+                RootView::Host { rights } => rights,
+                RootView::Listed => NOTHING,
+            },
+        };
+        let moves = matches!(kind, ViolationKind::Unlink | ViolationKind::Rename);
+        let pinned = mount.filter(|mount| moves && mount.path == path);
+        if allows(rights, wants) {
+            let rule = pinned?.rule.clone();
+            let reason = "it is kept where it is, because a rule is about it or something below it";
+            return Some(Refusal {
+                rule,
+                reason: reason.to_owned(),
+                suggestion: None,
+                grantable: Switch::Refused,
+            });
+        }
+        Some(self.wall(path, kind, rights, wants, mount.and_then(|mount| mount.rule.as_ref())))
+    }
+
+    /// A refusal of the mounts.
+    fn wall(
+        &self,
+        path: &Path,
+        kind: ViolationKind,
+        rights: Rights,
+        wants: Rights,
+        mounted: Option<&crate::RuleRef>,
+    ) -> Refusal {
+        let place = self.table.descend(path, FileKind::File);
+        let denied = if wants.write { refusal::denied } else { refusal::hidden };
+        if let Some(refusal) = denied(&self.table, &place, path, FileKind::File) {
+            return refusal;
+        }
+        let plain = |reason: &str, suggestion: String| Refusal {
+            rule: None,
+            reason: reason.to_owned(),
+            suggestion: Some(suggestion),
+            grantable: Switch::Allowed,
+        };
+        if !rights.read {
+            let reason = "only system directories, the workspace and listed paths may be read";
+            return plain(reason, option("--allow-read", path));
+        }
+        if wants.execute {
+            return Refusal {
+                rule: mounted.cloned(),
+                reason: "no allowExecute rule covers it, or a rule denies running it".to_owned(),
+                suggestion: None,
+                grantable: Switch::Refused,
+            };
+        }
+        // A writable region around a mount that is not: something in a git directory, or a link on the way.
+        if place.writable || place.in_git.is_some() {
+            return protected(mounted.cloned(), "the host would later run or trust it: mandatory protection");
+        }
+        let subject = match kind {
+            ViolationKind::Write => path,
+            // A name is made and removed in its directory.
+            _ => path.parent().unwrap_or(path),
+        };
+        plain("no allowWrite rule covers it", option("--allow-write", subject))
+    }
+}
+
+fn wanted(kind: ViolationKind) -> Option<Rights> {
+    match kind {
+        ViolationKind::Read => Some(Rights { read: true, ..NOTHING }),
+        ViolationKind::Write | ViolationKind::Create | ViolationKind::Unlink | ViolationKind::Rename => {
+            Some(Rights { write: true, ..NOTHING })
+        }
+        ViolationKind::Exec => Some(Rights { execute: true, ..NOTHING }),
+        _ => None,
+    }
+}
+
+fn allows(rights: Rights, wants: Rights) -> bool {
+    (rights.read || !wants.read) && (rights.write || !wants.write) && (rights.execute || !wants.execute)
+}

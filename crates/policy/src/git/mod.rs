@@ -1,0 +1,27 @@
+//! What a sandboxed command may put into a git repository.
+//!
+//! The host's git will read it with the user's rights, and many things in it name programs or lead to other
+//! directories. These checks look at content only; whether a name on the way is a symbolic link is for the
+//! caller to find out.
+
+mod change;
+mod config;
+mod keys;
+mod parse;
+mod path;
+mod places;
+mod pointer;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod url;
+mod value;
+mod worktree;
+
+pub use change::check_git_config_change;
+pub use config::check_git_config;
+pub(crate) use keys::GitKeys;
+pub use places::GitPlaces;
+pub use pointer::{check_git_pointer, check_worktree_commondir, check_worktree_pointer};
+pub use refusal::GitRefusal;
+pub use worktree::git_config_worktree;

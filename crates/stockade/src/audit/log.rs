@@ -1,0 +1,281 @@
+//! Appending.
+
+use super::head::{Found, Head, Locked};
+use super::line::{self, Link};
+use super::tail::{self, Last, Tail};
+use super::{AuditError, AuditEvent, Lost, Rotation, files, rotation};
+use crate::private;
+use rustix::fs::OFlags;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name of the log in the state directory.
+const FILE: &str = "audit.jsonl";
+
+/// The name of its head.
+const HEAD: &str = "audit.head";
+
+/// Refusals of one sandbox that get a line. A command that is refused a million times must not push
+/// everything else out of the log; the rest is counted when it ends.
+const REFUSALS: u64 = 1000;
+
+/// The log of one state directory.
+///
+/// Nothing is held open between two lines. Copies share what they have counted.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    pub(super) path: PathBuf,
+    pub(super) head: PathBuf,
+    pub(super) rotation: Rotation,
+    durability: Durability,
+    refusals: Arc<Mutex<HashMap<String, u64>>>,
+}
+
+/// What an acknowledged line survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of every process, however sudden.
+    #[default]
+    Process,
+    /// A loss of power too. Every line then waits for the disk.
+    Power,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It is the line of this number.
+    Line(u64),
+    /// Its sandbox had too many refusals: it is counted, and the line of its end will say how many.
+    Counted,
+}
+
+impl AuditLog {
+    /// The log in a state directory. Nothing is opened or made yet.
+    pub fn new(state: &Path) -> Self {
+        Self {
+            path: state.join(FILE),
+            head: state.join(HEAD),
+            rotation: Rotation::default(),
+            durability: Durability::default(),
+            refusals: Arc::default(),
+        }
+    }
+
+    /// Other sizes than usual.
+    pub fn rotation(mut self, rotation: Rotation) -> Self {
+        self.rotation = rotation;
+        self
+    }
+
+    /// What lines should survive.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The file that is written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a line. When this returns, the line is in the file.
+    pub fn append(&self, event: &AuditEvent) -> Result<Appended, AuditError> {
+        match event {
+            AuditEvent::Refusal { violation } => {
+                let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+                let count = refusals.entry(violation.sandbox.clone()).or_default();
+                *count += 1;
+                if *count > REFUSALS {
+                    return Ok(Appended::Counted);
+                }
+                drop(refusals);
+                self.write(event)
+            }
+            AuditEvent::End { sandbox, exit, exit_code, duration_ms, .. } => {
+                let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+                let count = refusals.remove(sandbox).unwrap_or_default();
+                drop(refusals);
+                self.write(&AuditEvent::End {
+                    sandbox: sandbox.clone(),
+                    exit: *exit,
+                    exit_code: *exit_code,
+                    duration_ms: *duration_ms,
+                    unlisted: count.saturating_sub(REFUSALS),
+                })
+            }
+            event => self.write(event),
+        }
+        .map(Appended::Line)
+    }
+
+    fn write(&self, event: &AuditEvent) -> Result<u64, AuditError> {
+        let locked = match Locked::take(&self.head) {
+            Err(AuditError::Open { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let directory = self.path.parent().unwrap_or(Path::new("/"));
+                private::directory(directory)
+                    .map_err(|source| AuditError::Make { path: directory.to_owned(), source })?;
+                Locked::take(&self.head)?
+            }
+            locked => locked?,
+        };
+        let mut file = self.open()?;
+        let mut size = self.size(&file)?;
+        let tail = self.tail(&file, size)?;
+        let found = locked.read()?;
+        let Continuation { mut head, gap } = continuation(&tail, found);
+        if found == Found::Nothing && gap.is_none() {
+            // Before the first line, so that killed after it the head lags instead of missing.
+            locked.write(&head)?;
+        }
+
+        let mut text = Vec::new();
+        if tail.unfinished.is_some() && size > 0 {
+            text.push(b'\n');
+        }
+        let time = private::now();
+        let mut last = head.last;
+        let mut add = |event: &AuditEvent, last: Link| {
+            line::write(event, time, last, &mut text).map_err(|error| self.failed(error.into()))
+        };
+        // A gap is told where it is, in the file it is in.
+        let may_rotate = gap.is_none();
+        if let Some(gap) = gap {
+            last = add(&gap.event, Link { seq: gap.seq - 1, hash: last.hash })?;
+        }
+        last = add(event, last)?;
+
+        if may_rotate && size > 0 && size + text.len() as u64 > self.rotation.bytes {
+            locked.write(&head)?;
+            rotation::rotate(&self.path, self.rotation.keep, &locked, &mut head)?;
+            file = self.open()?;
+            size = 0;
+        }
+        append_whole(&mut file, &text, size).map_err(|source| self.failed(source))?;
+        head.last = last;
+        if self.durability == Durability::Power {
+            file.sync_data().map_err(|source| self.failed(source))?;
+        }
+        locked.write(&head)?;
+        if self.durability == Durability::Power {
+            locked.synchronise()?;
+        }
+        Ok(last.seq)
+    }
+
+    fn open(&self) -> Result<File, AuditError> {
+        OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+            .open(&self.path)
+            .map_err(|source| AuditError::Open { path: self.path.clone(), source })
+    }
+
+    fn size(&self, file: &File) -> Result<u64, AuditError> {
+        let seen = file.metadata().map_err(|source| self.unreadable(source))?;
+        if !seen.is_file() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            return Err(AuditError::Open { path: self.path.clone(), source });
+        }
+        Ok(seen.len())
+    }
+
+    /// How the log ends: in an empty file, as the one before it does.
+    fn tail(&self, file: &File, size: u64) -> Result<Tail, AuditError> {
+        let unreadable = |source| self.unreadable(source);
+        if size > 0 {
+            return tail::read(file, size).map_err(unreadable);
+        }
+        match File::open(files::numbered(&self.path, 1)) {
+            Ok(before) => {
+                let size = before.metadata().map_err(unreadable)?.len();
+                tail::read(&before, size).map_err(unreadable)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Tail { last: Last::Nothing, unfinished: None })
+            }
+            Err(source) => Err(unreadable(source)),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> AuditError {
+        AuditError::Write { path: self.path.clone(), source }
+    }
+
+    fn unreadable(&self, source: io::Error) -> AuditError {
+        AuditError::Read { path: self.path.clone(), source }
+    }
+}
+
+/// One call for the whole text. What did not fit is taken back, so that the log ends with a whole line.
+fn append_whole(file: &mut File, text: &[u8], size: u64) -> io::Result<()> {
+    let result = match file.write(text) {
+        Ok(count) if count == text.len() => return Ok(()),
+        Ok(_) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+        Err(error) => Err(error),
+    };
+    // Where this fails the next writer finds an unfinished line and says so.
+    let _ = file.set_len(size);
+    result
+}
+
+/// Where the chain goes on, and what is wrong there.
+struct Continuation {
+    /// The head as it should be before the next line.
+    head: Head,
+    gap: Option<Gap>,
+}
+
+struct Gap {
+    /// The number its line gets.
+    seq: u64,
+    event: AuditEvent,
+}
+
+/// Compares the end of the log with its head.
+fn continuation(tail: &Tail, found: Found) -> Continuation {
+    let known = match found {
+        Found::Head(head) => Some(head),
+        Found::Nothing | Found::Unreadable => None,
+    };
+    let first = known.map_or(1, |head| head.first);
+    let last = match tail.last {
+        Last::Line(link) => link,
+        Last::Nothing => Link::NONE,
+        Last::Unreadable => known.map_or(Link::NONE, |head| head.last),
+    };
+    let mut notes = Vec::new();
+    let mut lost = None;
+    if tail.unfinished.is_some() {
+        notes.push("the last line was never finished");
+    }
+    if tail.last == Last::Unreadable {
+        notes.push("the last line could not be read");
+    }
+    match known {
+        Some(head) if head.last.seq > last.seq => {
+            lost = Some(Lost { from: last.seq + 1, to: head.last.seq });
+            notes.push("lines at the end are gone");
+        }
+        Some(head) if head.last.seq == last.seq && head.last.hash != last.hash => {
+            notes.push("the last line is not the one that was written");
+        }
+        // Whoever wrote the last line was killed before the head.
+        Some(_) => {}
+        None if found == Found::Unreadable => notes.push("audit.head could not be read"),
+        None if tail.last != Last::Nothing => notes.push("audit.head was gone"),
+        None => {}
+    }
+    let gap = (!notes.is_empty()).then(|| Gap {
+        seq: last.seq.max(lost.map_or(0, |lost| lost.to)) + 1,
+        event: AuditEvent::Gap { unfinished: tail.unfinished.clone(), lost, note: notes.join("; ") },
+    });
+    Continuation { head: Head { first, last }, gap }
+}

@@ -1,0 +1,105 @@
+//! Places of our own that only their owner may see, and locks between our processes.
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Makes a directory, and those above it, for its owner alone.
+pub(crate) fn directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    // A home that is not there is not ours to make, least of all directly below the root directory.
+    let nearest = path.ancestors().skip(1).find(|above| above.exists());
+    if nearest.is_none_or(|above| above.parent().is_none()) {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home directory for it"));
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Takes an exclusive lock, for as long as the open file lives or until it is unlocked. Whoever holds it
+/// works for microseconds, but may have been stopped: nobody waits for ever.
+pub(crate) fn lock(file: impl AsFd, patience: Duration) -> io::Result<()> {
+    const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+    let begun = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if begun.elapsed() < patience => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! A disk that is full after so many blocks.
+
+    use std::process::{Command, Output};
+
+    /// Runs this program as the command would, but so that it may not make files longer than some blocks
+    /// of 512 bytes, and hears about it as an error instead of by a signal.
+    pub(crate) fn with_file_limit(command: &Command, blocks: u32) -> Output {
+        let mut limited = Command::new("sh");
+        limited.arg("-c").arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"")).arg("sh");
+        limited.arg(std::env::current_exe().unwrap()).args(command.get_args());
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = limited.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn directories_are_private() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b");
+        directory(&path).unwrap();
+        for made in [&path, &place.path().join("a")] {
+            assert_eq!(fs::metadata(made).unwrap().permissions().mode() & 0o7777, 0o700);
+        }
+        directory(&path).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_made_in_the_root_directory() {
+        let path = Path::new("/nonexistent-home/.local/state/stockade");
+        assert_eq!(directory(path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!Path::new("/nonexistent-home").exists());
+    }
+
+    #[test]
+    fn a_lock_that_is_held_is_not_waited_for_for_ever() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("lock");
+        let holder = File::create(&path).unwrap();
+        lock(&holder, Duration::ZERO).unwrap();
+        let other = File::open(&path).unwrap();
+        let error = lock(&other, Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(holder);
+        lock(&other, Duration::ZERO).unwrap();
+    }
+}
