@@ -117,8 +117,8 @@ pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
 
 /// The program that holds calls for the broker; nothing where the plan needs none.
 ///
-/// An open that carries the cookie in its last, unused argument passes: the first process opens a few
-/// files itself, and the broker cannot look into it.
+/// A call that carries the cookie in its last, unused argument passes: the first process opens a few
+/// files itself, and need not wait for a broker that cannot look into it.
 pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>> {
     let broker = plan.broker.as_ref()?;
     let reads = broker.reads == HeldReads::All;
@@ -133,16 +133,19 @@ pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>
         blocks.entry(row.call).or_default().push((row.when, SECCOMP_RET_USER_NOTIF));
     }
     let mut program = beginning();
-    const LAST_ARGUMENT: u32 = ARGS_OFFSET + 8 * 5;
-    program.extend([
-        jump(BPF_JEQ, libc::SYS_openat as u32, 0, 5),
-        load(LAST_ARGUMENT + offset(Half::Low)),
-        jump(BPF_JEQ, cookie as u32, 0, 3),
-        load(LAST_ARGUMENT + offset(Half::High)),
-        jump(BPF_JEQ, (cookie >> 32) as u32, 0, 1),
-        ret(SECCOMP_RET_ALLOW),
-        load(NUMBER_OFFSET),
-    ]);
+    // None of these looks at the argument; clone does only with flags that nobody inside needs it for.
+    for (call, argument) in [(libc::SYS_openat, 5), (libc::SYS_chdir, 5), (libc::SYS_clone, 2)] {
+        let at = ARGS_OFFSET + 8 * argument;
+        program.extend([
+            jump(BPF_JEQ, call as u32, 0, 6),
+            load(at + offset(Half::Low)),
+            jump(BPF_JEQ, cookie as u32, 0, 3),
+            load(at + offset(Half::High)),
+            jump(BPF_JEQ, (cookie >> 32) as u32, 0, 1),
+            ret(SECCOMP_RET_ALLOW),
+            load(NUMBER_OFFSET),
+        ]);
+    }
     search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
     Some(program)
 }

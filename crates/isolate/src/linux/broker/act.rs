@@ -1,6 +1,7 @@
 //! What becomes of a held call.
 
-use crate::linux::sys::{Held, Listener};
+use super::process::Broker;
+use crate::linux::sys::Held;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 
@@ -32,13 +33,15 @@ impl Answer {
     pub(super) const DONE: Self = Self::Value(0);
 
     /// Gives the answer.
-    pub(super) fn give(self, listener: &Listener, held: &Held) {
+    pub(super) fn give(self, broker: &Broker, held: &Held) {
+        let listener = &broker.listener;
         let given = match self {
             Self::Value(value) => listener.answer(held.id, value),
             Self::Refused(errno) => listener.refuse(held.id, errno),
             Self::GoOn => listener.go_on(held.id),
             Self::Later => Ok(()),
             Self::Descriptor(handed) => {
+                let _kept = broker.keep_here(held.thread);
                 let given =
                     listener.hand_over(held.id, handed.descriptor.as_fd(), handed.at, handed.close_on_exec);
                 match given {

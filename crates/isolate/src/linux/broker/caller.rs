@@ -18,7 +18,7 @@ pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFl
 #[derive(Debug)]
 pub(super) enum Base {
     Root,
-    Directory(OwnedFd),
+    Directory(Arc<OwnedFd>),
 }
 
 /// What a process is to the person who reads about it.
@@ -56,13 +56,23 @@ impl Caller<'_> {
             return Ok(Base::Root);
         }
         let directory = if argument.directory == libc::AT_FDCWD {
-            let name = format!("{}/cwd", self.held.thread);
-            openat(&self.broker.proc, name, PLACE, Mode::empty()).map_err(unreachable)?
+            self.working_directory()?
         } else {
-            self.descriptor(argument.directory)?
+            Arc::new(self.descriptor(argument.directory)?)
         };
-        self.still_there()?;
         Ok(Base::Directory(directory))
+    }
+
+    fn working_directory(&self) -> Result<Arc<OwnedFd>, Errno> {
+        if let Some(directory) = self.broker.memory().directory(self.held.thread) {
+            return Ok(directory);
+        }
+        let name = format!("{}/cwd", self.held.thread);
+        let directory = openat(&self.broker.proc, name, PLACE, Mode::empty()).map_err(unreachable)?;
+        self.still_there()?;
+        let directory = Arc::new(directory);
+        self.broker.memory().remember_directory(self.held.thread, &directory);
+        Ok(directory)
     }
 
     /// A copy of one of the caller's descriptors.
@@ -84,13 +94,13 @@ impl Caller<'_> {
 
     /// Makes this thread create files with the caller's mask.
     pub(super) fn wear_mask(&self) -> Result<(), Errno> {
-        let remembered = self.broker.masks().get(self.held.thread);
+        let remembered = self.broker.memory().mask(self.held.thread);
         let mask = match remembered {
             Some(mask) => mask,
             None => {
                 let text = self.status("Umask:").ok_or(Errno::ACCESS)?;
                 let mask = u32::from_str_radix(&text, 8).map_err(|_| Errno::ACCESS)?;
-                self.broker.masks().remember(self.held.thread, mask);
+                self.broker.memory().remember_mask(self.held.thread, mask);
                 mask
             }
         };

@@ -51,8 +51,13 @@ impl Wish {
         self.flags.contains(OFlags::TMPFILE)
     }
 
+    /// Nothing may stand there yet.
+    fn is_new(&self) -> bool {
+        self.flags.contains(OFlags::CREATE | OFlags::EXCL)
+    }
+
     fn follows(&self) -> bool {
-        !self.flags.contains(OFlags::NOFOLLOW) && !self.flags.contains(OFlags::CREATE | OFlags::EXCL)
+        !self.flags.contains(OFlags::NOFOLLOW) && !self.is_new()
     }
 }
 
@@ -219,7 +224,9 @@ impl Trial<'_> {
 
 /// Opens what stands at a place, following nothing and waiting for nobody.
 fn open_without_waiting(place: &Place, wish: Wish) -> Result<OwnedFd, Errno> {
-    let flags = wish.flags | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // What is made anew is a plain file: nothing there could make us wait.
+    let waiting = if wish.is_new() { OFlags::empty() } else { OFlags::NONBLOCK };
+    let flags = wish.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let file = openat2(&place.directory, &place.name, flags, wish.mode, resolve)?;
     settle(&file, wish)?;
@@ -228,7 +235,7 @@ fn open_without_waiting(place: &Place, wish: Wish) -> Result<OwnedFd, Errno> {
 
 /// Lets later reads and writes wait, if the caller did not ask otherwise.
 fn settle(file: &OwnedFd, wish: Wish) -> Result<(), Errno> {
-    if wish.flags.contains(OFlags::NONBLOCK) {
+    if wish.is_new() || wish.flags.contains(OFlags::NONBLOCK) {
         return Ok(());
     }
     fcntl_setfl(file, fcntl_getfl(file)? - OFlags::NONBLOCK)
@@ -261,7 +268,7 @@ fn wait_for_reader((broker, held): (&Arc<Broker>, Held), place: Place, wish: Wis
             }
             pause = (pause + began.elapsed() / 16).min(Duration::from_millis(50));
         };
-        answer.give(&broker.listener, &held);
+        answer.give(broker, &held);
     })?;
     Ok(Answer::Later)
 }

@@ -1,8 +1,9 @@
 //! The broker's process: taking its place, and what its threads share.
 
 use super::channel::{self, Said, Told};
+use super::cores::Kept;
 use super::deferred::Deferred;
-use super::masks::Masks;
+use super::memory::Memory;
 use super::questions::Questions;
 use super::worker;
 use crate::linux::sys::{self, Listener};
@@ -16,11 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::{Judge, Plan};
 
-/// Threads that answer: fewer make eight callers wait for each other, more help nobody on small machines.
-const THREADS: usize = 4;
 /// Calls that may take their time at once.
 const MOST_ASIDE: usize = 64;
-const STACK: usize = 256 * 1024;
+pub(super) const STACK: usize = 256 * 1024;
 
 /// What all threads of the broker share.
 pub(super) struct Broker {
@@ -34,9 +33,13 @@ pub(super) struct Broker {
     channel: OwnedFd,
     /// Held while something changes: a judged name is still the same when the act is done.
     changes: Mutex<Changes>,
-    masks: Mutex<Masks>,
+    memory: Mutex<Memory>,
     questions: Mutex<Questions>,
+    kept: Mutex<Kept>,
     asides: AtomicUsize,
+    /// Threads that answer, and those of them that wait for a call.
+    pub(super) hired: AtomicUsize,
+    pub(super) idle: AtomicUsize,
 }
 
 /// What changes as acts are done.
@@ -92,16 +95,14 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         own_descriptors: own,
         channel: given.channel,
         changes: Mutex::default(),
-        masks: Mutex::default(),
+        memory: Mutex::default(),
         questions: Mutex::default(),
+        kept: Mutex::default(),
         asides: AtomicUsize::new(0),
+        hired: AtomicUsize::new(0),
+        idle: AtomicUsize::new(0),
     });
-    for number in 0..THREADS {
-        let broker = Arc::clone(&broker);
-        let work = move || worker::work(&broker);
-        let thread = std::thread::Builder::new().name(format!("broker-{number}")).stack_size(STACK);
-        thread.spawn(work).map_err(|_| ("start a thread", Errno::AGAIN))?;
-    }
+    worker::hire(&broker).map_err(at("start a thread"))?;
     worker::settle_in(&broker).map_err(at("start a thread"))?;
     loop {
         match channel::receive::<Told>(&broker.channel, RecvFlags::empty()) {
@@ -163,8 +164,12 @@ impl Broker {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn masks(&self) -> MutexGuard<'_, Masks> {
-        self.masks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn questions(&self) -> MutexGuard<'_, Questions> {

@@ -95,7 +95,7 @@ impl Broker {
         let Some(asked) = self.questions().asked.remove(&id) else { return };
         let Asked { held, subject, mut granted, errno } = asked;
         match reply {
-            Reply::Deny => return Answer::Refused(errno).give(&self.listener, &held),
+            Reply::Deny => return Answer::Refused(errno).give(self, &held),
             Reply::Once => {}
             Reply::Session | Reply::Always => {
                 self.questions().standing.insert(subject.clone());
@@ -120,6 +120,6 @@ impl Broker {
             (0, Some(_), None) => Answer::Refused(Errno::IO),
             (errno, ..) => Answer::Refused(Errno::from_raw_os_error(errno)),
         };
-        answer.give(&self.listener, &entrusted.held);
+        answer.give(self, &entrusted.held);
     }
 }

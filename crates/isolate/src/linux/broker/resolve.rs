@@ -13,6 +13,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// As many as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -23,7 +24,7 @@ const DOORS: [&str; 3] = ["root", "cwd", "fd"];
 /// A name in a directory.
 #[derive(Debug)]
 pub(super) struct Place {
-    pub(super) directory: OwnedFd,
+    pub(super) directory: Arc<OwnedFd>,
     /// Free of links.
     pub(super) path: PathBuf,
     /// With a trailing slash where the caller wrote one.
@@ -98,8 +99,8 @@ impl Caller<'_> {
                 Base::Directory(directory) => directory,
                 Base::Root => return Err(Errno::INVAL),
             },
-            (Base::Root, _) => open_directory(CWD, if above.is_empty() { b"/" } else { above })?,
-            (Base::Directory(from), above) => open_directory(from, above)?,
+            (Base::Root, _) => Arc::new(open_directory(CWD, if above.is_empty() { b"/" } else { above })?),
+            (Base::Directory(from), above) => Arc::new(open_directory(from, above)?),
         };
         let shown = self.path_of(&directory)?;
         if let Some(rest) = in_proc(shown.as_os_str().as_bytes()) {
@@ -129,7 +130,7 @@ impl Caller<'_> {
                 std::str::from_utf8(&tail[..slash]).ok().and_then(|number| number.parse().ok())
         {
             let below = &tail[slash + 1..];
-            return self.enter(Base::Directory(self.descriptor(number)?), below);
+            return self.enter(Base::Directory(Arc::new(self.descriptor(number)?)), below);
         }
         Ok(Led::IntoProc(rest))
     }

@@ -129,7 +129,7 @@ impl Trial<'_> {
                 Ok(()) => Answer::DONE,
                 Err(errno) => Answer::Refused(errno),
             };
-            answer.give(&broker.listener, &held);
+            answer.give(broker, &held);
         })?;
         Ok(Answer::Later)
     }

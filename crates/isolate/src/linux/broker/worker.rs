@@ -3,26 +3,51 @@
 use super::act::Answer;
 use super::call::Call;
 use super::caller::Caller;
-use super::process::Broker;
+use super::process::{Broker, STACK};
 use super::questions::Subject;
 use super::trial::Trial;
 use crate::linux::sys::{self, Held};
 use rustix::io::Errno;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
+/// Threads that answer: fewer make eight callers wait for each other, more help nobody on small machines.
+const THREADS: usize = 4;
+
+/// Starts a thread that answers held calls.
+pub(super) fn hire(broker: &Arc<Broker>) -> Result<(), Errno> {
+    let (hired, shared) = (broker.hired.fetch_add(1, Ordering::Relaxed), Arc::clone(broker));
+    let thread = std::thread::Builder::new().name(format!("broker-{hired}")).stack_size(STACK);
+    thread.spawn(move || work(&shared)).map(drop).map_err(|_| {
+        broker.hired.fetch_sub(1, Ordering::Relaxed);
+        Errno::AGAIN
+    })
+}
+
 /// Answers held calls until nobody is left to make any.
-pub(super) fn work(broker: &Arc<Broker>) {
+fn work(broker: &Arc<Broker>) {
     if settle_in(broker).is_err() {
         // One thread less to answer, and none that answers wrongly.
         return;
     }
     loop {
-        match broker.listener.receive() {
-            Ok(held) => answer(broker, &held, &[]),
+        broker.idle.fetch_add(1, Ordering::Relaxed);
+        let received = broker.listener.receive();
+        let was_idle = broker.idle.fetch_sub(1, Ordering::Relaxed);
+        match received {
+            Ok(held) => {
+                // Most commands are short and never need a second thread.
+                if was_idle == 1 && broker.hired.load(Ordering::Relaxed) < THREADS {
+                    // Without it calls wait a little longer.
+                    let _ = hire(broker);
+                }
+                answer(broker, &held, &[]);
+            }
             // The caller died before it was heard.
             Err(Errno::NOENT | Errno::INTR) if broker.listener.has_callers() => {}
-            Err(_) => return,
+            // Nobody is left. Whoever comes to look for us should find that we are gone already.
+            Err(_) => sys::exit_now(0),
         }
     }
 }
@@ -48,8 +73,12 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
         Call::Unlink { path, flags } => trial.unlink(path, flags),
         Call::Truncate { path, length } => trial.truncate(path, length),
         Call::Metadata { path, follow } => trial.metadata(path, follow),
-        Call::Mask => {
-            broker.masks().forget();
+        Call::Surroundings => {
+            broker.memory().forget();
+            Ok(Answer::GoOn)
+        }
+        Call::Start => {
+            broker.let_go(held.thread);
             Ok(Answer::GoOn)
         }
         Call::Close { number } => trial.close(number),
@@ -57,7 +86,7 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
         Call::Bind { socket, address, length } => trial.bind(socket, address, length),
         Call::Unknown => Ok(Answer::Refused(Errno::NOSYS)),
     };
-    answer.unwrap_or_else(Answer::Refused).give(&broker.listener, held);
+    answer.unwrap_or_else(Answer::Refused).give(broker, held);
 }
 
 /// Milliseconds since 1970.

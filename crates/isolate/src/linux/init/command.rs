@@ -9,7 +9,7 @@ use crate::linux::wire::Stage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
+use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 
 /// Everything a command is started from.
 pub(super) struct Start<'a> {
@@ -46,7 +46,8 @@ fn prepare(start: &Start<'_>) -> Result<(), (Stage, Errno)> {
     if let Some(terminal) = start.terminal {
         rustix::process::ioctl_tiocsctty(terminal).map_err(at(Stage::Terminal))?;
     }
-    chdir(start.exec.working_directory()).map_err(at(Stage::Directory))?;
+    sys::chdir_past_broker(start.exec.working_directory(), start.script.cookie)
+        .map_err(at(Stage::Directory))?;
     let walls = landlock(start).map_err(at(Stage::Landlock))?;
     // After the ruleset, which needs descriptors of its own; it keeps a number above all of these.
     let walls = place_descriptors(start, walls).map_err(at(Stage::Descriptors))?;

@@ -18,8 +18,8 @@ mod target;
 mod watch;
 
 pub(crate) use broker::{
-    Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces, fork_broker,
-    keep_only_tracing, unshare_file_mask,
+    Cores, Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces,
+    fork_broker, keep_on_this_core, keep_only_tracing, let_run_on, unshare_file_mask,
 };
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
 pub(crate) use image::{Exec, ImageBuilder};
@@ -28,8 +28,8 @@ pub(crate) use mounts::{Attributes, set_attributes};
 pub(crate) use network::raise_loopback;
 pub(crate) use notify::{Held, Listener, install_listener};
 pub(crate) use process::{
-    close_all_but, close_on_exec_from, exit_now, kill_everyone, open_past_broker, place_descriptor,
-    random_number, reap, reap_pidfd, shed_privileges,
+    chdir_past_broker, close_all_but, close_on_exec_from, exit_now, kill_everyone, open_past_broker,
+    place_descriptor, random_number, reap, reap_pidfd, shed_privileges,
 };
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, reset_signals};

@@ -124,6 +124,12 @@ pub(crate) fn open_past_broker(
     }
 }
 
+/// Changes the working directory as the broker's filter lets only the first process do it.
+pub(crate) fn chdir_past_broker(path: &std::ffi::CStr, cookie: u64) -> Result<(), Errno> {
+    // SAFETY: the path outlives the call; the kernel looks at one argument, the filter at the last.
+    check(unsafe { libc::syscall(libc::SYS_chdir, path.as_ptr(), 0, 0, 0, 0, cookie) }).map(drop)
+}
+
 /// Marks every descriptor from `first` on to be closed by exec.
 pub(crate) fn close_on_exec_from(first: u32) -> Result<(), Errno> {
     // SAFETY: only a flag of our own descriptors changes.
