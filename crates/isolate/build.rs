@@ -20,6 +20,8 @@ struct Rule {
     errno: String,
     comment: String,
     #[serde(default)]
+    record: bool,
+    #[serde(default)]
     unless: Option<String>,
     #[serde(default)]
     arch: Vec<String>,
@@ -139,12 +141,14 @@ fn table(profile: &Profile) -> Result<String, String> {
         let when = rule.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");
         for call in &rule.calls {
             let number = number(call);
+            let name = call.split('=').next().unwrap_or_default();
+            let record = rule.record;
             let errno = match rule.errno.as_str() {
                 "0" => "0".to_owned(),
                 name => format!("libc::{name} as u32"),
             };
             line(format!(
-                "    Rule {{ call: {number}, when: &[{when}], errno: {errno}, unless: {unless} }},"
+                "    Rule {{ name: {name:?}, call: {number}, when: &[{when}], errno: {errno}, record: {record}, unless: {unless} }},"
             ))?;
         }
     }

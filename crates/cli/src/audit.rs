@@ -134,7 +134,9 @@ fn words(event: &AuditEvent) -> String {
             format!("{sandbox}  {} by {}: {}", tagged(&grant.scope, "scope"), grant.who, grant.subject)
         }
         AuditEvent::Revoke { grant, who } => format!("{} by {who}: {}", grant.id, grant.subject),
-        AuditEvent::BareRun { command, cwd, reason } => format!("{command}  (in {cwd}: {reason})"),
+        AuditEvent::BareRun { sandbox, command, cwd, reason } => {
+            format!("{sandbox}  {command}  (in {cwd}: {reason})")
+        }
         AuditEvent::End { sandbox, exit_code, duration_ms, unlisted, .. } => {
             let more = match unlisted {
                 0 => String::new(),

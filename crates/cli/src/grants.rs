@@ -6,7 +6,7 @@ use crate::{print, refuse};
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
-use stockade::{Directories, Grant, GrantError, GrantStore, Revoked, Scope, visible};
+use stockade::{AuditEvent, AuditLog, Directories, Grant, GrantError, GrantStore, Revoked, Scope, visible};
 
 /// How the list is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,11 @@ pub(crate) enum Form {
 pub(crate) fn main(act: Option<GrantsAct>, form: Form) -> ExitCode {
     let environment: Vec<_> = std::env::vars_os().collect();
     let home = stockade::home(&environment);
-    let store = GrantStore::new(&Directories::new(&environment, home.as_deref()));
+    let directories = Directories::new(&environment, home.as_deref());
+    let store = GrantStore::new(&directories);
     let result = match act {
         None => list(&store, form),
-        Some(GrantsAct::Revoke { ids, .. }) => revoke(&store, &ids),
+        Some(GrantsAct::Revoke { ids, .. }) => revoke(&store, &ids, &AuditLog::new(&directories.state)),
     };
     result.unwrap_or_else(|error| refuse(Voice::NORMAL, error))
 }
@@ -37,15 +38,27 @@ fn list(store: &GrantStore, form: Form) -> Result<ExitCode, GrantError> {
 }
 
 /// Takes these back, or all when none is named.
-fn revoke(store: &GrantStore, ids: &[String]) -> Result<ExitCode, GrantError> {
+fn revoke(store: &GrantStore, ids: &[String], log: &AuditLog) -> Result<ExitCode, GrantError> {
     let mut revoked = Vec::new();
     if ids.is_empty() {
         revoked = store.revoke_all()?;
+        record(log, &revoked);
     }
     for id in ids {
         revoked.push(store.revoke(id)?);
+        record(log, &revoked[revoked.len() - 1..]);
     }
     Ok(print::text(&told(&revoked)))
+}
+
+/// Where a log is kept, it is told. What was taken back stays so whether or not it can be.
+fn record(log: &AuditLog, revoked: &[Revoked]) {
+    for Revoked { grant, .. } in revoked.iter().filter(|_| log.path().exists()) {
+        let event = AuditEvent::Revoke { grant: grant.clone(), who: "the command line".to_owned() };
+        if let Err(error) = log.append(&event) {
+            return Voice::NORMAL.warning(format!("this is not in the audit log: {error}"));
+        }
+    }
 }
 
 fn table(grants: &[Grant], now: u64) -> String {

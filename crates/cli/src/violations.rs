@@ -106,8 +106,9 @@ fn row(stored: &StoredViolation) -> [String; 5] {
         None => "-".into(),
     };
     let mut subject = visible(&violation.subject).into_owned();
-    if let Some(rule) = &violation.rule {
-        subject.push_str(&format!("  [{}]", visible(&rule.to_string())));
+    let why = violation.rule.as_ref().map(ToString::to_string).unwrap_or_else(|| violation.reason.clone());
+    if !why.is_empty() {
+        subject.push_str(&format!("  [{}]", visible(&why)));
     }
     if *hidden {
         subject.push_str("  (ignored)");

@@ -32,6 +32,8 @@ pub struct OwnPaths {
     pub state: PathBuf,
     /// Caches.
     pub cache: PathBuf,
+    /// Records, where they are not kept in `state`.
+    pub records: Option<PathBuf>,
     /// An existing private directory of this workspace below `cache`, for tools' caches.
     pub tool_cache: Option<PathBuf>,
 }

@@ -24,6 +24,7 @@ mod plan;
 mod planning;
 mod policy;
 mod presets;
+mod records;
 mod request;
 mod rules;
 mod schema;
@@ -61,6 +62,7 @@ pub use plan::{
 };
 pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
+pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
 pub use request::{BareWish, CommandLine, Decision, Request, Verdict};
 pub use rules::List;
 pub use schema::schema;

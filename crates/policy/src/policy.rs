@@ -6,7 +6,7 @@ use crate::network::NetworkRules;
 use crate::rules::Book;
 use crate::settings::SettingsErrors;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Temporary};
-use crate::{Files, Limits, Notice, RuleRef, Switch};
+use crate::{AuditMode, Files, Limits, Notice, RuleRef, Switch, ViolationRules};
 use std::path::PathBuf;
 
 /// What commands may do, and where each rule came from.
@@ -33,7 +33,8 @@ pub struct Policy {
     /// Who, other than a preset, set a limit that needs a cgroup.
     pub(crate) limits_asked: Option<RuleRef>,
     pub(crate) require_layers: RequireLayers,
-    pub(crate) audit: Switch,
+    pub(crate) audit: AuditMode,
+    pub(crate) violations: ViolationRules,
     /// Whether every open for reading is held.
     pub(crate) trace_reads: Switch,
     /// Whether somebody can be asked while a call waits.
@@ -87,8 +88,13 @@ impl Policy {
         self.engine.as_deref()
     }
 
-    /// Whether runs belong in the audit log.
-    pub fn audit(&self) -> Switch {
+    /// Whether decisions belong in the audit log.
+    pub fn audit(&self) -> AuditMode {
         self.audit
+    }
+
+    /// Which refusals are hidden, and how long refusals are kept.
+    pub fn violations(&self) -> &ViolationRules {
+        &self.violations
     }
 }

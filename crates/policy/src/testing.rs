@@ -170,6 +170,7 @@ pub(crate) fn inputs() -> Inputs {
             config: "/home/me/.config/stockade".into(),
             state: "/home/me/.local/state/stockade".into(),
             cache: "/home/me/.cache/stockade".into(),
+            records: None,
             tool_cache: None,
         },
         preset: None,

@@ -1,10 +1,11 @@
 //! A refused act with its exact subject.
 
 use crate::RuleRef;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ViolationKind {
     /// Reading a file or listing a directory.

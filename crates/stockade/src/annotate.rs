@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! <sandbox_violations>
-//! deny write /etc/motd by touch(12): not in a writable directory (built in: …); to allow it: --allow-write /etc
+//! deny write /etc/motd by touch(12): no allowWrite rule covers it; to allow it: --allow-write /etc
+//! deny read /home/me/.ssh/id by cat(13): it is on the default deny-read list [denyRead ~/.ssh (built in: …)]
 //! </sandbox_violations>
 //! ```
 //!
@@ -112,8 +113,11 @@ fn line(violation: &Violation) -> String {
     if let Some(program) = &violation.program {
         let _ = write!(line, " by {program}({})", violation.pid);
     }
+    if !violation.reason.is_empty() {
+        let _ = write!(line, ": {}", violation.reason);
+    }
     if let Some(rule) = &violation.rule {
-        let _ = write!(line, ": {rule}");
+        let _ = write!(line, " [{rule}]");
     }
     if let Some(suggestion) = &violation.suggestion {
         let _ = write!(line, "; to allow it: {suggestion}");

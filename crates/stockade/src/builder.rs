@@ -3,6 +3,7 @@
 use crate::asking::{ASK_TIMEOUT, Desk, SharedAsker};
 use crate::directories::{self, Directories, MANAGED_SETTINGS, PROJECT_SETTINGS};
 use crate::providers::{Providers, UnknownProvider};
+use crate::records::{AuditedAsker, Keeper, Records};
 use crate::runtime::Parts;
 use crate::{Asker, GrantError, GrantStore, RealFiles, Runtime};
 use std::ffi::OsString;
@@ -11,7 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::Provider;
-use stockade_policy::{Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape, Switch};
+use stockade_policy::{
+    AuditMode, Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape, Switch,
+};
 
 /// The provider that means: the best engine of this machine.
 const LOCAL: &str = "local";
@@ -33,6 +36,7 @@ pub struct Builder {
     asker: Option<SharedAsker>,
     ask_timeout: Duration,
     grants: Option<GrantStore>,
+    records: Records,
 }
 
 /// Which settings files are read besides those that were named.
@@ -62,6 +66,17 @@ pub enum BuildError {
     /// Grants that were given earlier cannot be read.
     #[error(transparent)]
     Grants(#[from] GrantError),
+    /// Records have no place, or not a usable one.
+    #[error("records cannot be kept in {}: the path is not absolute", path.display())]
+    RecordPlace {
+        /// The directory that was named.
+        path: PathBuf,
+    },
+    /// The settings want a log that this runtime does not keep.
+    #[error(
+        "the settings require an audit log, and this runtime keeps no records\nhint: give it a place for them, or set audit to on"
+    )]
+    NoAudit,
     /// Nobody registered the provider that was asked for.
     #[error(transparent)]
     Provider(#[from] UnknownProvider),
@@ -98,6 +113,7 @@ impl Builder {
             asker: None,
             ask_timeout: ASK_TIMEOUT,
             grants: None,
+            records: Records::Standard,
         }
     }
 
@@ -173,6 +189,12 @@ impl Builder {
         self
     }
 
+    /// Where refusals and the audit log are kept; in the user's state directory when not given.
+    pub fn records(mut self, records: Records) -> Self {
+        self.records = records;
+        self
+    }
+
     /// Reads the settings.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let cwd = working_directory(self.cwd)?;
@@ -196,21 +218,42 @@ impl Builder {
         }
         flags.asking = if self.asker.is_some() { Switch::Allowed } else { Switch::Refused };
         let set = flags.env_set.clone();
+        let mut own = directories.own_paths(&cwd);
+        let place = match self.records {
+            Records::Standard => Some(directories.state),
+            Records::In(path) if !path.is_absolute() => return Err(BuildError::RecordPlace { path }),
+            Records::In(path) => {
+                own.records = Some(path.clone());
+                Some(path)
+            }
+            Records::Nowhere => None,
+        };
         let inputs = Inputs {
             cwd: cwd.clone(),
             home,
             environment: environment.clone(),
-            own: directories.own_paths(&cwd),
+            own,
             preset: self.preset,
             settings,
             flags,
         };
         let policy = Policy::load(inputs, &RealFiles)?;
+        if place.is_none() && policy.audit() == AuditMode::Required {
+            return Err(BuildError::NoAudit);
+        }
+        let keeper = Arc::new(Keeper::new(place.as_deref(), &policy));
+        if let Some(journal) = keeper.journal() {
+            grants.log_to(Arc::clone(journal));
+        }
         let kind = self.provider.as_deref().unwrap_or(policy.provider());
         let engine = self.engine.as_deref().or(policy.engine());
         let provider = choose(&self.providers, kind, engine)?;
-        let desk = self.asker.map(|asker| Arc::new(Desk::new(asker, grants.clone(), self.ask_timeout)));
-        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk }))
+        let asker = self.asker.map(|asker| match keeper.journal() {
+            Some(journal) => SharedAsker(Arc::new(AuditedAsker::new(asker.0, Arc::clone(journal)))),
+            None => asker,
+        });
+        let desk = asker.map(|asker| Arc::new(Desk::new(asker, grants.clone(), self.ask_timeout)));
+        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk, keeper }))
     }
 }
 

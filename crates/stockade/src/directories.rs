@@ -50,6 +50,7 @@ impl Directories {
             config: self.config.clone(),
             state: self.state.clone(),
             cache: self.cache.clone(),
+            records: None,
             tool_cache: self.tool_cache(workspace),
         }
     }

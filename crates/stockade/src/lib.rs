@@ -58,6 +58,7 @@ mod files;
 mod grants;
 mod private;
 mod providers;
+mod records;
 mod relay;
 mod running;
 mod runtime;
@@ -77,12 +78,13 @@ pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
 pub use files::RealFiles;
 pub use grants::{Grant, GrantError, GrantStore, Revoked, Scope};
 pub use providers::{Providers, UnknownProvider};
+pub use records::{RecordFault, Records};
 pub use relay::{Inlet, Outlet};
 pub use running::Running;
 pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
 pub use violations::{
-    Cleared, Counts, Filter, Hidden, IgnoreList, IgnoreRule, Recorded, Retention, StoreError,
-    StoredViolation, SubjectPattern, ViolationStore,
+    Cleared, Counts, Filter, Hidden, IgnoreList, Recorded, Retention, StoreError, StoredViolation,
+    SubjectPattern, ViolationStore,
 };
 pub use wiring::Wiring;
 
@@ -91,9 +93,10 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Ask, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind, Files,
-    Flags, Identity, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind,
-    Need, NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
-    PresetInfo, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape, Switch,
-    SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets, schema,
+    Answer, Ask, AuditMode, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind,
+    Files, Flags, Identity, IgnoreRule, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook,
+    Mount, MountKind, Need, NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError,
+    Policy, Presence, PresetInfo, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile,
+    Shape, Switch, SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer,
+    presets, schema,
 };

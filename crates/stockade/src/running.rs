@@ -3,6 +3,7 @@
 use crate::asking::Waiting;
 use crate::bare::Bare;
 use crate::connect::Connected;
+use crate::records::Recorder;
 use crate::relay::{Feed, Outlet, Rest, copy};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,6 +16,8 @@ use tokio::task::JoinHandle;
 
 /// What a shell would send to a writer whose reader is gone.
 const SIGPIPE: i32 = 13;
+/// What nobody can ignore.
+const SIGKILL: i32 = 9;
 
 /// A started command. Dropping it kills the command and removes its sandbox.
 #[derive(Debug)]
@@ -23,8 +26,9 @@ pub struct Running {
     enforcement: Enforcement,
     copying: Copying,
     waiting: Waiting,
+    recorder: Recorder,
     /// The end, while the sandbox is being taken down.
-    last: Option<Event>,
+    last: Option<Box<Outcome>>,
 }
 
 enum Source {
@@ -142,24 +146,32 @@ impl Running {
         sandbox: Arc<dyn Sandbox>,
         copying: Copying,
         waiting: Waiting,
+        recorder: Recorder,
     ) -> Self {
         let enforcement = sandbox.enforcement().clone();
-        Self { source: Source::Walled(running, sandbox), enforcement, copying, waiting, last: None }
+        let source = Source::Walled(running, sandbox);
+        Self { source, enforcement, copying, waiting, recorder, last: None }
     }
 
-    pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying) -> Self {
+    pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying, recorder: Recorder) -> Self {
         let waiting = Waiting::default();
-        Self { source: Source::Bare(bare), enforcement, copying, waiting, last: None }
+        Self { source: Source::Bare(bare), enforcement, copying, waiting, recorder, last: None }
     }
 
-    pub(crate) fn over(outcome: Outcome) -> Self {
+    pub(crate) fn over(outcome: Outcome, recorder: Recorder) -> Self {
         Self {
             source: Source::Over,
             enforcement: outcome.enforcement.clone(),
             copying: Copying::default(),
             waiting: Waiting::default(),
-            last: Some(Event::Exited(Box::new(outcome))),
+            recorder,
+            last: Some(Box::new(outcome)),
         }
+    }
+
+    /// What the run is known by in its events, in the store of refusals and in the audit log.
+    pub fn id(&self) -> &str {
+        self.recorder.name()
     }
 
     /// Which walls stand around the command.
@@ -172,13 +184,15 @@ impl Running {
     /// May be dropped and called again at any point without losing anything.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
-            if self.last.is_some() {
+            if let Some(outcome) = &self.last {
                 self.waiting.end();
+                self.recorder.end(outcome);
                 self.copying.pass_on(&self.source).await;
                 self.settle().await;
-                return self.last.take();
+                self.recorder.settle().await;
+                return self.last.take().map(Event::Exited);
             }
-            let event = tokio::select! {
+            let mut event = tokio::select! {
                 biased;
                 // An output nobody takes must not keep an answer from its call.
                 (id, reply) = self.waiting.next() => {
@@ -188,6 +202,11 @@ impl Running {
                 }
                 event = next_of(&mut self.source, &mut self.copying) => event,
             };
+            if let Some(event) = &mut event
+                && self.recorder.hear(event).is_err()
+            {
+                self.cancel(SIGKILL);
+            }
             match event {
                 Some(Event::Stdout { data }) if self.copying.outlets[0].is_some() => {
                     self.copying.pending = Some((0, data, 0));
@@ -199,7 +218,7 @@ impl Running {
                     self.waiting.begin(ask.clone());
                     return Some(Event::Ask(ask));
                 }
-                Some(event @ Event::Exited(_)) => self.last = Some(event),
+                Some(Event::Exited(outcome)) => self.last = Some(outcome),
                 Some(event) => return Some(event),
                 None => {
                     self.settle().await;
@@ -264,7 +283,7 @@ impl Running {
         self.copying.rests.drain(..).for_each(Rest::give_back);
         // Every writer is dead, so each copy reaches its end, unless a reader does not read. Who was told to
         // be over by now does not wait for that one.
-        let forced = matches!(&self.last, Some(Event::Exited(outcome))
+        let forced = matches!(&self.last, Some(outcome)
             if matches!(outcome.exit, Exit::TimedOut | Exit::Cancelled { .. }));
         while let Some(output) = self.copying.outputs.last_mut() {
             if forced && tokio::time::timeout(LAST_BYTES, &mut *output).await.is_err() {

@@ -5,10 +5,11 @@ use crate::bare::{Bare, Start};
 use crate::builder::Builder;
 use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
+use crate::records::{Keeper, RecordFault, Recorder};
 use crate::running::{Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
-use crate::{GrantStore, RealFiles, bare_limits};
+use crate::{AuditError, GrantStore, IgnoreList, RealFiles, annotate_stderr, bare_limits};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub struct Runtime {
     set: Vec<(String, String)>,
     grants: GrantStore,
     desk: Option<Arc<Desk>>,
+    keeper: Arc<Keeper>,
 }
 
 /// What a runtime is made of.
@@ -42,6 +44,7 @@ pub(crate) struct Parts {
     pub(crate) set: Vec<(String, String)>,
     pub(crate) grants: GrantStore,
     pub(crate) desk: Option<Arc<Desk>>,
+    pub(crate) keeper: Arc<Keeper>,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -104,6 +107,9 @@ pub enum StartError {
     /// The command could not be started inside.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// The settings require an audit log, and it cannot be written.
+    #[error("the audit log is required and cannot be written; nothing was run: {0}")]
+    Audit(#[from] AuditError),
 }
 
 /// [`Runtime::run`] has no result to give.
@@ -128,8 +134,8 @@ impl Runtime {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { policy, provider, cwd, environment, set, grants, desk } = parts;
-        Self { policy, provider, cwd, environment, set, grants, desk }
+        let Parts { policy, provider, cwd, environment, set, grants, desk, keeper } = parts;
+        Self { policy, provider, cwd, environment, set, grants, desk, keeper }
     }
 
     /// The policy in force.
@@ -145,6 +151,23 @@ impl Runtime {
     /// How many acts were refused without asking because there were too many questions.
     pub fn unasked(&self) -> u64 {
         self.desk.as_ref().map_or(0, |desk| desk.unasked())
+    }
+
+    /// What the settings hide where refusals are shown. Outcomes and events hold everything.
+    pub fn ignored(&self) -> &IgnoreList {
+        self.keeper.ignored()
+    }
+
+    /// What went wrong with records since the last look.
+    pub fn record_faults(&self) -> Vec<RecordFault> {
+        self.keeper.faults()
+    }
+
+    /// A command's standard error with its refusals added, but for those the settings hide: see
+    /// [`annotate_stderr`].
+    pub fn annotate(&self, stderr: &str, outcome: &Outcome) -> String {
+        let shown = outcome.violations.iter().filter(|violation| !self.ignored().hides(violation));
+        annotate_stderr(stderr, &shown.cloned().collect::<Vec<_>>())
     }
 
     /// A request to run this command behind walls, in the working directory.
@@ -176,11 +199,15 @@ impl Runtime {
     /// Starts a prepared command. A program that cannot be executed is an [`Exit::NotStarted`] outcome.
     pub async fn start(&self, prepared: Prepared, wiring: Wiring) -> Result<Running, StartError> {
         if prepared.decision.verdict == Verdict::Unsandboxed {
-            return self.start_bare(prepared, wiring);
+            let mut recorder = self.keeper.recorder();
+            recorder.start_bare(&prepared.request, &prepared.decision)?;
+            return self.start_bare(prepared, wiring, recorder);
         }
         let Prepared { request, plan, .. } = prepared;
         let begun = Instant::now();
         let mut connected = connect(wiring, &plan, &RealFiles)?;
+        let mut recorder = self.keeper.recorder();
+        recorder.start(&request, &plan)?;
         let command = Command {
             argv: argv(&request.command),
             cwd: RealFiles.resolve(&request.cwd).unwrap_or(request.cwd),
@@ -191,17 +218,20 @@ impl Runtime {
             output_limit: plan.limits.max_output,
             afterwards: Afterwards::End,
         };
-        match self.provider.start(plan, command).await {
+        let error = match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
                 let waiting = Waiting::new(self.desk.clone());
-                Ok(Running::walled(running, sandbox, Copying::begin(connected), waiting))
+                return Ok(Running::walled(running, sandbox, Copying::begin(connected), waiting, recorder));
             }
             Err(EngineError::Exec(ExecError::Program { source, .. })) => {
-                Ok(Running::over(not_started(&source, self.provider.kind(), begun, Enforcement::default())))
+                let outcome = not_started(&source, self.provider.kind(), begun, Enforcement::default());
+                return Ok(Running::over(outcome, recorder));
             }
-            Err(EngineError::Create(error)) => Err(error.into()),
-            Err(EngineError::Exec(error)) => Err(error.into()),
-        }
+            Err(EngineError::Create(error)) => StartError::from(error),
+            Err(EngineError::Exec(error)) => error.into(),
+        };
+        recorder.failed();
+        Err(error)
     }
 
     /// Runs a command to its end, without input, and keeps its output.
@@ -220,7 +250,12 @@ impl Runtime {
         Err(RunError::Lost)
     }
 
-    fn start_bare(&self, prepared: Prepared, wiring: Wiring) -> Result<Running, StartError> {
+    fn start_bare(
+        &self,
+        prepared: Prepared,
+        wiring: Wiring,
+        mut recorder: Recorder,
+    ) -> Result<Running, StartError> {
         let Prepared { mut request, plan, .. } = prepared;
         let begun = Instant::now();
         let enforcement = bare_limits::enforcement(&plan.limits);
@@ -239,13 +274,16 @@ impl Runtime {
             enforcement: enforcement.clone(),
         });
         match started {
-            Ok(bare) => Ok(Running::bare(bare, enforcement, Copying::begin(connected))),
+            Ok(bare) => Ok(Running::bare(bare, enforcement, Copying::begin(connected), recorder)),
             Err(ExecError::Program { source, .. }) => {
                 let mut outcome = not_started(&source, "none", begun, enforcement);
                 outcome.sandboxed = false;
-                Ok(Running::over(outcome))
+                Ok(Running::over(outcome, recorder))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                recorder.failed();
+                Err(error.into())
+            }
         }
     }
 }

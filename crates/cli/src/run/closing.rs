@@ -2,15 +2,16 @@
 
 use crate::args::format_seconds;
 use crate::voice::Voice;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::io;
-use stockade::{Exit, Limits, Outcome, Violation, ViolationKind};
+use stockade::{Exit, IgnoreList, Limits, Outcome, Violation, ViolationKind, visible};
 
 /// More than this would bury the command's own last words.
 const SHOWN: usize = 20;
 
 /// Says how it ended, where that is not the command's own business, and what was refused.
-pub(super) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome) {
+pub(super) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
     match outcome.exit {
         Exit::NotStarted { errno: libc::ENOENT } => voice.error(format!("{program}: command not found")),
         Exit::NotStarted { errno } => voice.error(format!("{program}: {}", words_for(errno))),
@@ -27,14 +28,15 @@ pub(super) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcom
     // The time limit has had its own line.
     let told =
         |violation: &&Violation| outcome.exit == Exit::TimedOut && violation.kind == ViolationKind::Limit;
-    let violations: Vec<&Violation> =
-        outcome.violations.iter().filter(|violation| !told(violation)).collect();
-    if !violations.is_empty() {
-        voice.closing(refusals(&violations));
+    let (hidden, shown): (Vec<&Violation>, Vec<&Violation>) =
+        outcome.violations.iter().filter(|violation| !told(violation)).partition(|one| ignored.hides(one));
+    let refused = Refused { shown: &shown, hidden: hidden.len(), more: outcome.more_violations };
+    if let Some(text) = refused.text() {
+        voice.closing(text);
     } else if let Some(reason) = &outcome.blocked_reason
         && outcome.exit != Exit::TimedOut
     {
-        voice.closing(format!("probably refused: {reason}"));
+        voice.closing(format!("probably refused: {}", visible(reason)));
     }
     voice.detail(format!(
         "exit status {} after {} s",
@@ -49,24 +51,70 @@ fn words_for(errno: i32) -> String {
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// Each refusal and how to allow it.
-fn refusals(violations: &[&Violation]) -> String {
-    let mut text = match violations.len() {
-        1 => "1 act was refused".to_owned(),
-        count => format!("{count} acts were refused"),
-    };
-    for violation in violations.iter().take(SHOWN) {
-        let kind = serde_json::to_value(violation.kind).unwrap_or_default();
-        let _ = write!(text, "\n  {} {}", kind.as_str().unwrap_or_default(), violation.subject);
-        if let Some(rule) = &violation.rule {
-            let _ = write!(text, ": {rule}");
+/// What is to be said about refusals.
+struct Refused<'a> {
+    shown: &'a [&'a Violation],
+    /// How many the settings hide.
+    hidden: usize,
+    /// How many nobody kept one by one.
+    more: u64,
+}
+
+impl Refused<'_> {
+    /// Each refusal, why, and how to allow it; nothing where nothing was refused.
+    fn text(&self) -> Option<String> {
+        let Self { shown, hidden, more } = self;
+        let mut text = match (shown.len() as u64 + more, hidden) {
+            (0, 0) => return None,
+            (0, 1) => return Some("1 act was refused, which the settings ignore".to_owned()),
+            (0, hidden) => return Some(format!("{hidden} acts were refused, which the settings ignore")),
+            (1, _) => "1 act was refused".to_owned(),
+            (count, _) => format!("{count} acts were refused"),
+        };
+        let joined = joined(shown);
+        for (violation, count) in joined.iter().take(SHOWN) {
+            text.push_str(&words(violation, *count));
         }
-        if let Some(suggestion) = &violation.suggestion {
-            let _ = write!(text, "\n    hint: {suggestion}");
+        let left: u64 = joined.iter().skip(SHOWN).map(|(_, count)| count).sum();
+        if left + more > 0 {
+            let _ = write!(text, "\n  ... and {} more", left + more);
+        }
+        if *hidden > 0 {
+            let _ = write!(text, "\n  {hidden} more, which the settings ignore");
+        }
+        Some(text)
+    }
+}
+
+/// A program that tries again and again says it once.
+fn joined<'a>(violations: &[&'a Violation]) -> Vec<(&'a Violation, u64)> {
+    let mut joined: Vec<(&Violation, u64)> = Vec::new();
+    let mut known = HashMap::new();
+    for violation in violations {
+        let at = *known.entry((violation.kind, violation.subject.as_str())).or_insert(joined.len());
+        match joined.get_mut(at) {
+            Some((_, count)) => *count += 1,
+            None => joined.push((violation, 1)),
         }
     }
-    if violations.len() > SHOWN {
-        let _ = write!(text, "\n  ... and {} more", violations.len() - SHOWN);
+    joined
+}
+
+/// Names are as the command chose them: nothing in them may act on the terminal or pass for a line of ours.
+fn words(violation: &Violation, count: u64) -> String {
+    let kind = serde_json::to_value(violation.kind).unwrap_or_default();
+    let mut text = format!("\n  {} {}", kind.as_str().unwrap_or_default(), visible(&violation.subject));
+    if count > 1 {
+        let _ = write!(text, " ({count} times)");
+    }
+    if !violation.reason.is_empty() {
+        let _ = write!(text, ": {}", visible(&violation.reason));
+    }
+    if let Some(rule) = &violation.rule {
+        let _ = write!(text, "\n    by {}", visible(&rule.to_string()));
+    }
+    if let Some(suggestion) = &violation.suggestion {
+        let _ = write!(text, "\n    hint: {}", visible(suggestion));
     }
     text
 }
@@ -74,6 +122,7 @@ fn refusals(violations: &[&Violation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stockade::{Layer, Origin, RuleRef};
 
     fn violation(subject: &str) -> Violation {
         Violation {
@@ -85,25 +134,57 @@ mod tests {
             program: None,
             kind: ViolationKind::Write,
             subject: subject.into(),
-            reason: String::new(),
+            reason: "no rule allows it".into(),
             rule: None,
             suggestion: Some("--allow-write /x".into()),
         }
     }
 
+    fn text(shown: &[Violation], hidden: usize, more: u64) -> String {
+        Refused { shown: &shown.iter().collect::<Vec<_>>(), hidden, more }.text().unwrap_or_default()
+    }
+
     #[test]
-    fn refusals_name_the_act_and_the_remedy() {
+    fn refusals_name_the_act_the_rule_and_the_remedy() {
+        let origin = Origin { layer: Layer::User, source: "/s.json".into(), key: "k[0]".into() };
+        let ruled = Violation {
+            rule: Some(RuleRef { text: "denyWrite /y".into(), origin }),
+            suggestion: None,
+            ..violation("/y")
+        };
         assert_eq!(
-            refusals(&[&violation("/x")]),
-            "1 act was refused\n  write /x\n    hint: --allow-write /x"
+            text(&[violation("/x"), ruled], 0, 0),
+            "2 acts were refused\n  write /x: no rule allows it\n    hint: --allow-write /x\n  \
+             write /y: no rule allows it\n    by denyWrite /y (/s.json k[0])"
         );
+        assert_eq!(text(&[], 0, 0), "");
     }
 
     #[test]
     fn a_flood_is_summed_up() {
         let many: Vec<Violation> = (0..30).map(|number| violation(&format!("/{number}"))).collect();
-        let text = refusals(&many.iter().collect::<Vec<_>>());
-        assert!(text.starts_with("30 acts were refused\n"));
-        assert!(text.ends_with("\n  ... and 10 more"));
+        let text = text(&many, 2, 500);
+        assert!(text.starts_with("530 acts were refused\n"), "{text}");
+        assert!(text.ends_with("\n  ... and 510 more\n  2 more, which the settings ignore"), "{text}");
+    }
+
+    #[test]
+    fn the_same_is_said_once() {
+        let text = text(&[violation("/a"), violation("/b"), violation("/a"), violation("/a")], 0, 0);
+        assert!(text.starts_with("4 acts were refused\n  write /a (3 times): "), "{text}");
+        assert_eq!(text.matches("/a").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_the_settings_hide_is_counted() {
+        assert_eq!(text(&[], 1, 0), "1 act was refused, which the settings ignore");
+        assert_eq!(text(&[], 3, 0), "3 acts were refused, which the settings ignore");
+    }
+
+    #[test]
+    fn names_do_not_pass_for_lines_of_ours() {
+        let text = text(&[violation("/a\nstockade: 0 acts were refused\u{202e}\u{1b}[2J")], 0, 0);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.contains("/a\\nstockade: 0 acts were refused\\u{202e}\\u{1b}[2J"), "{text}");
     }
 }

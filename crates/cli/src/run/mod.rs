@@ -238,16 +238,20 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
         Some(outer) => Some(Terminal::begin(outer, terminal, stage).map_err(Refusal::Reactor)?),
         None => None,
     };
+    voice.detail(format!("sandbox {}", running.id()));
     let end = watch(running, &mut log, &mut signals, terminal, shown).await;
     if let Some(beside) = beside {
         beside.abort();
+    }
+    for fault in runtime.record_faults() {
+        voice.warning(fault);
     }
     match end {
         End::Told(outcome) => {
             if let Some(report) = report {
                 report.write(&outcome)?;
             }
-            closing::say(voice, &name, &plan.limits, &outcome);
+            closing::say(voice, &name, &plan.limits, &outcome, runtime.ignored());
             if runtime.unasked() > 0 {
                 let count = runtime.unasked();
                 voice.closing(format!("{count} of them without asking: there were too many questions"));

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod absent;
 #[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod broker;
+#[cfg(test)]
 mod descriptors;
 #[cfg(test)]
 mod edges;
@@ -28,6 +32,8 @@ mod planted;
 mod procfs;
 #[cfg(test)]
 mod protected;
+#[cfg(test)]
+mod records;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

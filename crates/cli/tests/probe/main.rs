@@ -6,12 +6,18 @@
 
 mod answer;
 mod batch;
+mod faults;
 mod files;
+mod kept;
 mod kernel;
+mod naming;
+mod opened;
 mod processes;
 mod race;
 mod sockets;
+mod swaps;
 mod sys;
+mod turning;
 mod view;
 
 use answer::{Answer, Args, Failure};
@@ -50,6 +56,12 @@ fn attempt(words: &[OsString]) -> Answer {
         .or_else(|| processes::act(&act, &args))
         .or_else(|| view::act(&act, &args))
         .or_else(|| race::act(&act, &args))
+        .or_else(|| naming::act(&act, &args))
+        .or_else(|| swaps::act(&act, &args))
+        .or_else(|| faults::act(&act, &args))
+        .or_else(|| opened::act(&act, &args))
+        .or_else(|| turning::act(&act, &args))
+        .or_else(|| kept::act(&act, &args))
         .unwrap_or_else(|| Err(Failure::Usage(format!("unknown act {act}"))))
 }
 

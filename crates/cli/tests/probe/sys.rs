@@ -2,11 +2,14 @@
 #![expect(unsafe_code, reason = "an attacker talks to the kernel itself")]
 
 pub(crate) mod errno;
+pub(crate) mod faults;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod kernel;
+pub(crate) mod naming;
 pub(crate) mod processes;
 pub(crate) mod sockets;
+pub(crate) mod turning;
 
 use std::io;
 

@@ -168,6 +168,7 @@ impl Follower {
     async fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Refused(noted) => self.refused(noted).await,
+            Heard::RefusedOneMore => self.more_violations += 1,
             Heard::Ask { id, noted } => self.ask(id, noted).await,
             Heard::Report(..) => {}
         }

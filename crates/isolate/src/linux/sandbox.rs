@@ -34,6 +34,8 @@ pub(crate) enum Heard {
     Report(Report, Option<OwnedFd>),
     /// The broker refused something.
     Refused(Noted),
+    /// And one more, only counted.
+    RefusedOneMore,
     /// A call waits for an answer.
     Ask { id: u64, noted: Noted },
 }
@@ -154,7 +156,9 @@ impl NativeSandbox {
                 }
                 Some(Heard::Report(..)) | None => return Err(shared.why_gone()),
                 // The broker may be quicker than the first process.
-                Some(heard @ (Heard::Refused(_) | Heard::Ask { .. })) => early.push(heard),
+                Some(heard @ (Heard::Refused(_) | Heard::RefusedOneMore | Heard::Ask { .. })) => {
+                    early.push(heard)
+                }
             }
         };
         let label = command.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -389,6 +393,9 @@ impl Shared {
         match said {
             Said::Refused(noted) => {
                 self.tell_job(noted.session, Heard::Refused(noted));
+            }
+            Said::OneMore => {
+                self.tell_job(0, Heard::RefusedOneMore);
             }
             Said::Ask { id, noted } => {
                 if !self.tell_job(noted.session, Heard::Ask { id, noted }) {

@@ -3,7 +3,7 @@
 //! Everything the child needs is made here, before the clone: strings end in NUL, rights are kernel bits,
 //! decisions such as "may this mount point be created?" are taken.
 
-use super::seccomp;
+use super::seccomp::{self, Recording};
 use super::sys::{self, landlock_rights as rights};
 use crate::CreateError;
 use rustix::mount::MountAttrFlags;
@@ -12,7 +12,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    FileKind, Identity, Limits, MaskLook, Mount, MountKind, NetworkPlan, Plan, Rights, RootView,
+    FileKind, Identity, Limits, MaskLook, Mount, MountKind, NetworkPlan, Plan, Rights, RootView, Switch,
 };
 
 /// What the first process does.
@@ -26,6 +26,8 @@ pub(crate) struct Script {
     pub(crate) filter: Vec<libc::sock_filter>,
     /// The filter that holds calls for the broker, if there is one.
     pub(crate) held: Option<Vec<libc::sock_filter>>,
+    /// Whether somebody can be asked, and may allow more than the walls do.
+    pub(crate) asking: Switch,
     /// What the first process's own opens carry so that they are not held.
     pub(crate) cookie: u64,
     pub(crate) limits: Limits,
@@ -37,6 +39,13 @@ pub(crate) struct Script {
 pub(crate) enum Caller {
     Root,
     User,
+}
+
+impl Caller {
+    /// Ours.
+    pub(crate) fn ours() -> Self {
+        if rustix::process::geteuid().is_root() { Self::Root } else { Self::User }
+    }
 }
 
 /// What lies under the steps.
@@ -112,7 +121,8 @@ impl Script {
         if !matches!(steps.last(), Some(MountStep { kind: StepKind::Proc, .. })) {
             return Err(CreateError::Plan { reason: "it has no /proc".into() });
         }
-        let caller = if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::User };
+        let caller = Caller::ours();
+        let recording = if plan.broker.is_some() { Recording::Broker } else { Recording::Nobody };
         let cookie = sys::random_number().map_err(|errno| CreateError::Step {
             act: "get a random number",
             path: None,
@@ -127,9 +137,10 @@ impl Script {
             steps,
             network: plan.network,
             landlock_handled,
-            filter: seccomp::assemble(&plan.syscalls, caller),
-            held: seccomp::assemble_held(plan, cookie),
+            filter: seccomp::assemble(&plan.syscalls, caller, recording),
+            held: seccomp::assemble_held(plan, caller, cookie),
             cookie,
+            asking: plan.broker.as_ref().map_or(Switch::Refused, |broker| broker.asking),
             limits: plan.limits.clone(),
             caller,
         })

@@ -41,9 +41,12 @@ enum Need {
 
 /// One row of the data file for one call.
 struct Rule {
+    name: &'static str,
     call: u32,
     when: &'static [Condition],
     errno: u32,
+    /// Held where there is a broker, so that the refusal is recorded.
+    record: bool,
     unless: Option<Lift>,
 }
 
@@ -102,11 +105,26 @@ const X32_BIT: u32 = 0x4000_0000;
 /// Conditions, and what happens to the call when all of them hold.
 type Case = (&'static [Condition], u32);
 
+/// Who answers a row whose refusals are to be recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recording {
+    /// The broker, with the same error.
+    Broker,
+    /// Nobody: the kernel refuses at once.
+    Nobody,
+}
+
+/// The rows of the table that are in force.
+fn rules(plan: &SyscallPlan, caller: Caller) -> impl Iterator<Item = &'static Rule> {
+    let lifted = move |rule: &&Rule| rule.unless.is_some_and(|lift| lift.lifted(plan, caller));
+    let in_force: Vec<&'static Rule> = table::RULES.iter().filter(|rule| !lifted(rule)).collect();
+    in_force.into_iter()
+}
+
 /// The program that refuses calls.
-pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
+pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller, recording: Recording) -> Vec<sock_filter> {
     let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
-    for rule in table::RULES.iter().filter(|rule| !rule.unless.is_some_and(|lift| lift.lifted(plan, caller)))
-    {
+    for rule in rules(plan, caller).filter(|rule| recording == Recording::Nobody || !rule.record) {
         blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
     }
     let mut program = beginning();
@@ -119,7 +137,7 @@ pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
 ///
 /// A call that carries the cookie in its last, unused argument passes: the first process opens a few
 /// files itself, and need not wait for a broker that cannot look into it.
-pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>> {
+pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<Vec<sock_filter>> {
     let broker = plan.broker.as_ref()?;
     let reads = broker.reads == HeldReads::All;
     let needed = |need: Need| match need {
@@ -131,6 +149,9 @@ pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>
     let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
     for row in held::ROWS.iter().filter(|row| needed(row.need)) {
         blocks.entry(row.call).or_default().push((row.when, SECCOMP_RET_USER_NOTIF));
+    }
+    for rule in rules(&plan.syscalls, caller).filter(|rule| rule.record) {
+        blocks.entry(rule.call).or_default().push((rule.when, SECCOMP_RET_USER_NOTIF));
     }
     let mut program = beginning();
     // None of these looks at the argument; clone does only with flags that nobody inside needs it for.
@@ -148,6 +169,36 @@ pub(crate) fn assemble_held(plan: &Plan, cookie: u64) -> Option<Vec<sock_filter>
     }
     search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
     Some(program)
+}
+
+/// The name and the error of a call that the table refuses and the broker answers.
+pub(crate) fn refused(
+    plan: &SyscallPlan,
+    caller: Caller,
+    call: i32,
+    arguments: &[u64; 6],
+) -> Option<(&'static str, u32)> {
+    let fits = |rule: &&Rule| {
+        rule.record
+            && rule.call == call as u32
+            && rule.when.iter().all(|condition| condition.holds(arguments))
+    };
+    rules(plan, caller).find(fits).map(|rule| (rule.name, rule.errno))
+}
+
+impl Condition {
+    fn holds(&self, arguments: &[u64; 6]) -> bool {
+        let argument = arguments.get(usize::from(self.arg)).copied().unwrap_or_default();
+        let value = match self.half {
+            Half::Low => argument as u32,
+            Half::High => (argument >> 32) as u32,
+        } & self.mask;
+        match self.test {
+            Test::AnyBit(bits) => value & bits != 0,
+            Test::Is(values) => values.contains(&value),
+            Test::Not(values) => !values.contains(&value),
+        }
+    }
 }
 
 /// Other interfaces, with tables of their own, are closed; then the call's number is looked at.
@@ -308,12 +359,12 @@ mod tests {
     fn asked(plan: &SyscallPlan, call: libc::c_long, arguments: &[u64]) -> u32 {
         let mut six = [0; 6];
         six[..arguments.len()].copy_from_slice(arguments);
-        answer(&assemble(plan, Caller::Root), AUDIT_ARCH, call as u32, six)
+        answer(&assemble(plan, Caller::Root, Recording::Nobody), AUDIT_ARCH, call as u32, six)
     }
 
     #[test]
     fn every_row_of_the_table_refuses_and_its_neighbours_pass() {
-        let program = assemble(&strict(), Caller::Root);
+        let program = assemble(&strict(), Caller::Root, Recording::Nobody);
         for number in 0..=table::HIGHEST {
             let rules: Vec<_> = table::RULES.iter().filter(|rule| rule.call == number).collect();
             let got = answer(&program, AUDIT_ARCH, number, [0; 6]);
@@ -328,7 +379,7 @@ mod tests {
 
     #[test]
     fn other_interfaces_are_killed() {
-        let program = assemble(&strict(), Caller::Root);
+        let program = assemble(&strict(), Caller::Root, Recording::Nobody);
         assert_eq!(answer(&program, 0x4000_0003, 20, [0; 6]), SECCOMP_RET_KILL_PROCESS);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(answer(&program, AUDIT_ARCH, X32_BIT | 1, [0; 6]), SECCOMP_RET_KILL_PROCESS);
@@ -384,8 +435,26 @@ mod tests {
         assert_eq!(asked(&open, libc::SYS_clone3, &[]), SECCOMP_RET_ALLOW);
         assert_eq!(asked(&open, libc::SYS_socket, &[40, 1, 0]), eperm);
         assert_eq!(asked(&open, libc::SYS_io_uring_setup, &[]), eperm);
-        let ordinary = assemble(&strict(), Caller::User);
+        let ordinary = assemble(&strict(), Caller::User, Recording::Nobody);
         let fchmod = |mode| answer(&ordinary, AUDIT_ARCH, libc::SYS_fchmod as u32, [3, mode, 0, 0, 0, 0]);
         assert_eq!((fchmod(0o2775), fchmod(0o4755)), (SECCOMP_RET_ALLOW, eperm));
+    }
+
+    #[test]
+    fn what_is_recorded_is_held_and_still_refused() {
+        let program = assemble(&strict(), Caller::Root, Recording::Broker);
+        for rule in table::RULES.iter().filter(|rule| rule.when.is_empty()) {
+            let got = answer(&program, AUDIT_ARCH, rule.call, [0; 6]);
+            let expected = if rule.record { SECCOMP_RET_ALLOW } else { refusal(rule.errno) };
+            assert_eq!(got, expected, "{}", rule.name);
+            let told = refused(&strict(), Caller::Root, rule.call as i32, &[0; 6]);
+            assert_eq!(told.is_some(), rule.record, "{}", rule.name);
+        }
+        let new_user = [0x1000_0000, 0, 0, 0, 0, 0];
+        assert_eq!(
+            refused(&strict(), Caller::Root, libc::SYS_unshare as i32, &new_user),
+            Some(("unshare", 1))
+        );
+        assert_eq!(refused(&strict(), Caller::Root, libc::SYS_unshare as i32, &[0x400, 0, 0, 0, 0, 0]), None);
     }
 }

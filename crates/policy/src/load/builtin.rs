@@ -44,7 +44,7 @@ impl Draft {
     fn add_own(&mut self) {
         let source = self.builtin("Stockade's own files");
         let own = self.policy.own.clone();
-        for path in [&own.config, &own.state, &own.cache] {
+        for path in [&own.config, &own.state, &own.cache].into_iter().chain(&own.records) {
             if !path.as_os_str().is_empty() {
                 self.add_rule(List::Own, Place::Literal(path.clone()), &path.to_string_lossy(), source);
             }

@@ -6,6 +6,7 @@ mod layer;
 mod native;
 mod network;
 mod protection;
+mod records;
 mod srt;
 mod workspace;
 
@@ -19,7 +20,7 @@ use crate::settings::native::{Caches, ReadScope, RequireLayers, Settings, Tempor
 use crate::settings::read::{self, UnknownKeys};
 use crate::settings::srt::SrtSettings;
 use crate::settings::{SettingsError, SettingsErrors, nearest};
-use crate::{Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch};
+use crate::{AuditMode, Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch, ViolationRules};
 use layer::Voice;
 use protection::Switches;
 use std::ffi::{OsStr, OsString};
@@ -136,7 +137,12 @@ impl Draft {
             limits: Limits::default(),
             limits_asked: None,
             require_layers: RequireLayers::Needed,
-            audit: Switch::Refused,
+            // srt's users do not expect a log.
+            audit: match shape {
+                Shape::Native => AuditMode::On,
+                Shape::Srt => AuditMode::Off,
+            },
+            violations: ViolationRules::default(),
             trace_reads: inputs.flags.trace_reads,
             asking: inputs.flags.asking,
             nested_user_namespaces: Switch::Refused,

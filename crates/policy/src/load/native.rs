@@ -8,7 +8,7 @@ use crate::pattern::Reading;
 use crate::rules::List;
 use crate::settings::PathEntry;
 use crate::settings::native::{
-    Caches, EnvironmentSettings, FilesystemSettings, Inherit, OnOff, Operation, PathOperations, ReadScope,
+    Caches, EnvironmentSettings, FilesystemSettings, Inherit, Operation, PathOperations, ReadScope,
     RequireLayers, Settings, Temporary,
 };
 use crate::{Layer, Limits, RuleRef, Switch};
@@ -52,12 +52,8 @@ impl Draft {
             Some(layers) => self.policy.require_layers = layers,
             None => {}
         }
-        match settings.audit {
-            Some(OnOff::Off) if !loose => self.ignore(voice, "audit", "off"),
-            Some(OnOff::On) => self.policy.audit = Switch::Allowed,
-            Some(OnOff::Off) => self.policy.audit = Switch::Refused,
-            None => {}
-        }
+        self.apply_audit(settings.audit, voice);
+        self.apply_violations(settings.violations, voice);
         self.apply_filesystem(&settings.filesystem, voice);
         self.apply_network(&settings.network, voice);
         self.apply_environment(settings.environment, voice);

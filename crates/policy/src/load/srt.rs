@@ -50,6 +50,7 @@ impl Draft {
                 self.ignore(voice, "git.safeDirectories", "");
             }
         }
+        self.apply_srt_violations(settings.ignore_violations, voice);
         if let Some(credentials) = &settings.credentials {
             self.apply_credentials(credentials, voice);
         }

@@ -2,7 +2,7 @@
 
 use super::network::NetworkSettings;
 use super::path_entry::PathEntry;
-use crate::Limits;
+use crate::{AuditMode, IgnoreRule, Limits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,8 +41,24 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// Whether every layer must stand (`all`) or those the rules need (`needed`).
     pub(crate) require_layers: Option<RequireLayers>,
-    /// Whether every run is written to the audit log.
-    pub(crate) audit: Option<OnOff>,
+    /// Whether every decision is written to the audit log; with `required` nothing runs without one.
+    pub(crate) audit: Option<AuditMode>,
+    /// What is shown and kept of refused acts.
+    #[serde(deserialize_with = "super::object::one")]
+    pub(crate) violations: ViolationSettings,
+}
+
+/// What is shown and kept of refused acts.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct ViolationSettings {
+    /// Refusals that are not shown. They are kept and counted all the same.
+    #[serde(deserialize_with = "super::object::many")]
+    pub(crate) ignore: Vec<IgnoreRule>,
+    /// Days that refusals are kept; 30 when not said.
+    pub(crate) keep_days: Option<u32>,
+    /// How many refusals are kept, the newest; 100000 when not said.
+    pub(crate) keep_rows: Option<u32>,
 }
 
 /// What may be done with files.

@@ -5,6 +5,7 @@ use super::network::NetworkSettings;
 use super::path_entry::PathEntry;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
 
 /// Keys that mean nothing to this sandbox.
 macro_rules! without_meaning {
@@ -26,7 +27,7 @@ pub(crate) struct SrtSettings {
     pub(crate) allow_nested_user_namespaces: Option<bool>,
     #[serde(deserialize_with = "super::object::maybe")]
     pub(crate) git: Option<SrtGit>,
-    ignore_violations: Option<IgnoredAny>,
+    pub(crate) ignore_violations: BTreeMap<String, Vec<String>>,
     enable_weaker_nested_sandbox: Option<bool>,
     enable_weaker_network_isolation: Option<bool>,
     allow_apple_events: Option<bool>,
@@ -45,7 +46,6 @@ impl SrtSettings {
     pub(crate) fn without_meaning(&self) -> Vec<&'static str> {
         without_meaning!(
             self,
-            ignore_violations => "ignoreViolations",
             enable_weaker_nested_sandbox => "enableWeakerNestedSandbox",
             enable_weaker_network_isolation => "enableWeakerNetworkIsolation",
             allow_apple_events => "allowAppleEvents",

@@ -62,6 +62,9 @@ pub enum AuditEvent {
     },
     /// A command starts without walls.
     BareRun {
+        /// What its end will be known by.
+        #[serde(default)]
+        sandbox: String,
         /// The command.
         command: String,
         /// Its working directory.
@@ -71,7 +74,7 @@ pub enum AuditEvent {
     },
     /// A command ended.
     End {
-        /// The sandbox's id; empty for one without walls.
+        /// The sandbox's id, or what a run without walls is known by.
         sandbox: String,
         /// How it ended.
         exit: Exit,
@@ -79,7 +82,7 @@ pub enum AuditEvent {
         exit_code: i32,
         /// Milliseconds from start to end.
         duration_ms: u64,
-        /// Refusals that have no line because there were too many. Filled in by the log.
+        /// Refusals that have no line because there were too many. The log adds those it left out.
         #[serde(default, skip_serializing_if = "is_zero")]
         unlisted: u64,
     },

@@ -14,8 +14,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a writer waits for the others.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a writer waits for the others. They hold the lock for microseconds; one that was stopped while it
+/// did must not stop every other command for long.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Numbers of any length fit, and an old head is always covered by a new one.
 const LENGTH: usize = 160;

@@ -129,7 +129,12 @@ mod tests {
     use super::*;
 
     fn event(command: &str) -> AuditEvent {
-        AuditEvent::BareRun { command: command.into(), cwd: "/".into(), reason: "asked".into() }
+        AuditEvent::BareRun {
+            sandbox: "b".into(),
+            command: command.into(),
+            cwd: "/".into(),
+            reason: "asked".into(),
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl AuditLog {
                 drop(refusals);
                 self.write(event)
             }
-            AuditEvent::End { sandbox, exit, exit_code, duration_ms, .. } => {
+            AuditEvent::End { sandbox, exit, exit_code, duration_ms, unlisted } => {
                 let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = refusals.remove(sandbox).unwrap_or_default();
                 drop(refusals);
@@ -105,7 +105,7 @@ impl AuditLog {
                     exit: *exit,
                     exit_code: *exit_code,
                     duration_ms: *duration_ms,
-                    unlisted: count.saturating_sub(REFUSALS),
+                    unlisted: unlisted + count.saturating_sub(REFUSALS),
                 })
             }
             event => self.write(event),

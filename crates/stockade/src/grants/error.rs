@@ -1,5 +1,6 @@
 //! Why a grant was not given, kept or taken back.
 
+use crate::AuditError;
 use std::io;
 use std::path::PathBuf;
 
@@ -59,6 +60,9 @@ pub enum GrantError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// It must be in the audit log, and cannot be written there.
+    #[error("it would not be in the audit log: {0}")]
+    Unlogged(AuditError),
     /// There is no such grant.
     #[error("there is no grant {id}\nhint: `stockade grants` lists them")]
     Unknown {

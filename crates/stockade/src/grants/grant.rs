@@ -51,6 +51,8 @@ pub(crate) struct Given {
     pub(crate) kind: ViolationKind,
     pub(crate) subject: String,
     pub(crate) rule: Option<RuleRef>,
+    /// The sandbox that waits for it.
+    pub(crate) sandbox: String,
     pub(crate) who: String,
     pub(crate) why: String,
 }
@@ -107,6 +109,7 @@ impl Given {
             kind: violation.kind,
             subject: violation.subject.clone(),
             rule: violation.rule.clone(),
+            sandbox: violation.sandbox.clone(),
             who: String::new(),
             why: String::new(),
         }
@@ -204,6 +207,7 @@ mod tests {
                 kind,
                 subject: subject.into(),
                 rule: (!refused_by.is_empty()).then(|| rule(Layer::User, refused_by)),
+                sandbox: "b".into(),
                 who: String::new(),
                 why: String::new(),
             };

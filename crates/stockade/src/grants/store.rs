@@ -5,12 +5,13 @@ use super::edit::{self, Edited};
 use super::grant::{Given, Grant, List, Scope, is_grantable};
 use super::ledger::Ledger;
 use super::replace::replace;
-use crate::Directories;
 use crate::private::now;
+use crate::records::Journal;
+use crate::{AuditEvent, Directories};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use stockade_policy::{Granted, GrantedList, Reply, ViolationKind};
 
 /// The grants of a session, and the way to those that outlive it. Copies share everything: give one to
@@ -25,6 +26,7 @@ struct Shared {
     session: Mutex<Vec<Grant>>,
     given: AtomicU64,
     places: Option<Places>,
+    journal: OnceLock<Arc<Journal>>,
 }
 
 #[derive(Debug)]
@@ -57,7 +59,13 @@ impl GrantStore {
     }
 
     fn with(places: Option<Places>) -> Self {
-        Self { shared: Arc::new(Shared { session: Mutex::default(), given: AtomicU64::new(0), places }) }
+        let (session, given, journal) = (Mutex::default(), AtomicU64::new(0), OnceLock::new());
+        Self { shared: Arc::new(Shared { session, given, places, journal }) }
+    }
+
+    /// From now on what is given and taken back goes to this log; the first one that is named stays.
+    pub(crate) fn log_to(&self, journal: Arc<Journal>) {
+        let _ = self.shared.journal.set(journal);
     }
 
     /// The settings file that permanent grants are written to.
@@ -89,13 +97,13 @@ impl GrantStore {
 
     /// Takes a grant back. Commands that are running keep what they have.
     pub fn revoke(&self, id: &str) -> Result<Revoked, GrantError> {
-        let mut revoked = self.revoke_where(|grant| grant.id == id)?;
+        let mut revoked = self.revoke_and_log(|grant| grant.id == id)?;
         revoked.pop().ok_or_else(|| GrantError::Unknown { id: id.to_owned() })
     }
 
     /// Takes all grants back.
     pub fn revoke_all(&self) -> Result<Vec<Revoked>, GrantError> {
-        self.revoke_where(|_| true)
+        self.revoke_and_log(|_| true)
     }
 
     /// Grants with an end in the future, for policies that are loaded now.
@@ -128,19 +136,44 @@ impl GrantStore {
         }
         let grant = match reply {
             Reply::Deny => return Ok(None),
-            Reply::Once => return Ok(Some(self.draft(given, Scope::Once))),
+            Reply::Once => self.draft(given, Scope::Once),
             Reply::Session => self.draft(given, Scope::Session),
             Reply::Until { until } if until <= now() => return Err(GrantError::Over),
             Reply::Until { until } => self.keep(given, Scope::Until { until })?,
             Reply::Always => self.keep(given, Scope::Permanent)?,
         };
+        self.log(given, &grant)?;
         // A name that stands for many is allowed this time only.
-        if given.is_exact() {
+        if given.is_exact() && grant.scope != Scope::Once {
             let mut session = self.session();
             session.retain(|known| known.id != grant.id);
             session.push(grant.clone());
         }
         Ok(Some(grant))
+    }
+
+    /// What must be in the log and is not, was not given.
+    fn log(&self, given: &Given, grant: &Grant) -> Result<(), GrantError> {
+        let Some(journal) = self.shared.journal.get() else { return Ok(()) };
+        let sandbox = Some(given.sandbox.clone());
+        let noted = journal.note(&AuditEvent::Grant { sandbox, grant: grant.clone() });
+        noted.map(drop).map_err(|error| {
+            if matches!(grant.scope, Scope::Permanent | Scope::Until { .. }) {
+                // The same disk may refuse this, too; the error tells of the log either way.
+                let _ = self.revoke_where(|known| known.id == grant.id);
+            }
+            GrantError::Unlogged(error)
+        })
+    }
+
+    fn revoke_and_log(&self, wanted: impl Fn(&Grant) -> bool) -> Result<Vec<Revoked>, GrantError> {
+        let revoked = self.revoke_where(wanted)?;
+        if let Some(journal) = self.shared.journal.get() {
+            for Revoked { grant, .. } in &revoked {
+                journal.tell(&AuditEvent::Revoke { grant: grant.clone(), who: "the program".to_owned() });
+            }
+        }
+        Ok(revoked)
     }
 
     fn draft(&self, given: &Given, scope: Scope) -> Grant {

@@ -10,7 +10,14 @@ fn directories(place: &Path) -> Directories {
 }
 
 fn given(kind: ViolationKind, subject: &str) -> Given {
-    Given { kind, subject: subject.into(), rule: None, who: "callback".into(), why: "cat, in: cat x".into() }
+    Given {
+        kind,
+        subject: subject.into(),
+        rule: None,
+        sandbox: "b".into(),
+        who: "callback".into(),
+        why: "cat, in: cat x".into(),
+    }
 }
 
 /// The end of time, as far as tests go.

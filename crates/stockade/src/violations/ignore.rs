@@ -1,22 +1,7 @@
 //! Refusals nobody wants to see again. They are kept and counted, and left out where refusals are shown.
 
 use super::SubjectPattern;
-use serde::{Deserialize, Serialize};
-use stockade_policy::{Violation, ViolationKind};
-
-/// One entry of `violations.ignore`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct IgnoreRule {
-    /// Only acts of this kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<ViolationKind>,
-    /// The path, glob or host, as in [`SubjectPattern`].
-    pub subject: String,
-    /// Only acts of this program: a path, a name or a glob.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-}
+use stockade_policy::{IgnoreRule, Violation, ViolationKind, ViolationRules};
 
 /// What is hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +32,12 @@ impl IgnoreList {
             program: rule.program.as_deref().map(SubjectPattern::new),
         };
         Self { entries: rules.into_iter().map(entry).collect() }
+    }
+
+    /// What the settings hide.
+    pub fn of(rules: &ViolationRules) -> Self {
+        let list = Self::new(rules.ignore.iter().cloned());
+        rules.ignore_srt.iter().fold(list, |list, rule| list.srt(&rule.command, rule.subjects.clone()))
     }
 
     /// Adds an entry of srt's `ignoreViolations`: part of a command (`*` for every one), and parts of

@@ -20,7 +20,7 @@ mod tests;
 
 pub use error::StoreError;
 pub use filter::{Filter, Hidden};
-pub use ignore::{IgnoreList, IgnoreRule};
+pub use ignore::IgnoreList;
 pub use pattern::SubjectPattern;
 pub use retention::Retention;
 pub use store::{Cleared, Counts, Recorded, StoredViolation, ViolationStore};

@@ -98,10 +98,20 @@ impl ViolationStore {
 
     /// Stores the refusals of a run: all of them or, on an error, none.
     pub fn record(&self, violations: &[Violation], ignore: &IgnoreList) -> Result<Recorded, StoreError> {
+        self.record_with(violations, 0, ignore)
+    }
+
+    /// The same for a run that had `further` refusals nobody kept one by one: they are counted.
+    pub fn record_with(
+        &self,
+        violations: &[Violation],
+        further: u64,
+        ignore: &IgnoreList,
+    ) -> Result<Recorded, StoreError> {
         if violations.is_empty() {
             return Ok(Recorded::default());
         }
-        let (mut recorded, set_aside) = self.mending(|| self.record_once(violations, ignore))?;
+        let (mut recorded, set_aside) = self.mending(|| self.record_once(violations, further, ignore))?;
         recorded.set_aside = set_aside;
         Ok(recorded)
     }
@@ -170,12 +180,17 @@ impl ViolationStore {
         }
     }
 
-    fn record_once(&self, violations: &[Violation], ignore: &IgnoreList) -> Result<Recorded, StoreError> {
+    fn record_once(
+        &self,
+        violations: &[Violation],
+        further: u64,
+        ignore: &IgnoreList,
+    ) -> Result<Recorded, StoreError> {
         let mut database = database::for_writing(&self.path)?;
         // From the start: a transaction that reads first and then finds another writer would fail at once.
         let write = |database: &mut Connection| {
             let transaction = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let recorded = insert(&transaction, violations, ignore, self.retention.sandbox_rows)?;
+            let recorded = insert(&transaction, (violations, further), ignore, self.retention.sandbox_rows)?;
             self.retention.apply(&transaction)?;
             transaction.commit()?;
             Ok(recorded)
@@ -193,7 +208,7 @@ impl ViolationStore {
         let Some(database) = database::for_reading(&self.path)? else { return Ok(()) };
         let (condition, values) = filter.condition();
         let query = format!(
-            "SELECT seq, time, sandbox, command, pid, program, kind, subject, rule, suggestion, hidden, more \
+            "SELECT seq, time, sandbox, command, pid, program, kind, subject, rule, suggestion, hidden, more, reason \
              FROM violations WHERE {condition} ORDER BY id DESC"
         );
         let mut statement = database.prepare(&query).map_err(told)?;
@@ -210,7 +225,7 @@ impl ViolationStore {
 
 fn insert(
     transaction: &Transaction<'_>,
-    violations: &[Violation],
+    (violations, further): (&[Violation], u64),
     ignore: &IgnoreList,
     sandbox_rows: u32,
 ) -> rusqlite::Result<Recorded> {
@@ -237,6 +252,10 @@ fn insert(
         add(&mut insert, violation, hidden, 0)?;
         recorded.stored += 1;
         recorded.hidden += u64::from(hidden);
+    }
+    if let Some(last) = violations.last().filter(|_| further > 0) {
+        surplus.entry(last.sandbox.as_str()).or_insert((last, 0)).1 += further;
+        recorded.counted += further;
     }
     for (sandbox, (first, number)) in surplus {
         let grow = "UPDATE violations SET more = more + ?2 WHERE sandbox = ?1 AND more > 0";

@@ -80,7 +80,7 @@ pub(crate) fn own_ids() -> (u32, u32) {
 /// Both ends of a fresh terminal.
 pub(crate) struct Pty {
     /// Kept open: without it the terminal hangs up.
-    _outer: File,
+    pub(crate) outer: File,
     pub(crate) inner: File,
     name: CString,
 }
@@ -97,7 +97,7 @@ impl Pty {
             check(libc::ptsname_r(outer.as_raw_fd(), name.as_mut_ptr().cast(), name.len()))?;
             let name = CStr::from_bytes_until_nul(&name).map_err(io::Error::other)?.to_owned();
             let inner = check(libc::open(name.as_ptr(), libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC))?;
-            Ok(Self { _outer: outer, inner: File::from_raw_fd(inner), name })
+            Ok(Self { outer, inner: File::from_raw_fd(inner), name })
         }
     }
 

@@ -28,7 +28,7 @@ fn address(text: &CStr) -> usize {
     text.as_ptr() as usize
 }
 
-fn owned(fd: usize) -> io::Result<OwnedFd> {
+pub(super) fn owned(fd: usize) -> io::Result<OwnedFd> {
     let fd = RawFd::try_from(fd).map_err(io::Error::other)?;
     // SAFETY: the kernel has just handed out this descriptor and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
@@ -36,6 +36,12 @@ fn owned(fd: usize) -> io::Result<OwnedFd> {
 
 pub(crate) fn openat(dir: RawFd, path: &CStr, flags: i32) -> io::Result<OwnedFd> {
     owned(call(libc::SYS_openat, &[signed(dir), address(path), signed(flags | libc::O_CLOEXEC), 0o644])?)
+}
+
+/// Opens with exactly these flags.
+pub(crate) fn openat_with(path: &CStr, flags: i32, mode: i64) -> io::Result<OwnedFd> {
+    let mode = usize::try_from(mode).map_err(io::Error::other)?;
+    owned(call(libc::SYS_openat, &[signed(libc::AT_FDCWD), address(path), signed(flags), mode])?)
 }
 
 pub(crate) fn openat2(dir: RawFd, path: &CStr, flags: i32, resolve: u64) -> io::Result<OwnedFd> {

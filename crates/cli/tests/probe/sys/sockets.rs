@@ -73,3 +73,13 @@ pub(crate) fn send_to_unix(socket: &OwnedFd, name: &[u8], place: Place) -> io::R
         ],
     )
 }
+
+pub(crate) fn bind_unix(socket: &OwnedFd, name: &[u8], place: Place) -> io::Result<usize> {
+    let (address, length) = address(name, place)?;
+    call(libc::SYS_bind, &[signed(socket.as_raw_fd()), (&raw const address) as usize, length])
+}
+
+/// Connects with an address in memory that somebody else may be changing.
+pub(crate) fn connect_at(socket: RawFd, address: usize, length: usize) -> io::Result<usize> {
+    call(libc::SYS_connect, &[signed(socket), address, length])
+}

@@ -4,7 +4,7 @@ use super::call::PathArgument;
 use super::process::Broker;
 use crate::linux::sys::{self, Held};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::io::Read;
@@ -58,7 +58,11 @@ impl Caller<'_> {
         let directory = if argument.directory == libc::AT_FDCWD {
             self.working_directory()?
         } else {
-            Arc::new(self.descriptor(argument.directory)?)
+            let directory = self.descriptor(argument.directory)?;
+            if FileType::from_raw_mode(fstat(&directory)?.st_mode) != FileType::Directory {
+                return Err(Errno::NOTDIR);
+            }
+            Arc::new(directory)
         };
         Ok(Base::Directory(directory))
     }
@@ -94,6 +98,12 @@ impl Caller<'_> {
 
     /// Makes this thread create files with the caller's mask.
     pub(super) fn wear_mask(&self) -> Result<(), Errno> {
+        rustix::process::umask(Mode::from_raw_mode(self.mask()?));
+        Ok(())
+    }
+
+    /// The caller's file mask.
+    pub(super) fn mask(&self) -> Result<u32, Errno> {
         let remembered = self.broker.memory().mask(self.held.thread);
         let mask = match remembered {
             Some(mask) => mask,
@@ -104,8 +114,7 @@ impl Caller<'_> {
                 mask
             }
         };
-        rustix::process::umask(Mode::from_raw_mode(mask));
-        Ok(())
+        Ok(mask)
     }
 
     /// One field of the kernel's description of the thread.

@@ -21,6 +21,8 @@ pub(crate) enum Said {
     Failed { act: String, errno: i32 },
     /// Something was refused.
     Refused(Noted),
+    /// One more of what was refused often enough to be only counted.
+    OneMore,
     /// A call waits for an answer.
     Ask { id: u64, noted: Noted },
     /// Somebody allowed this, and only the launcher can do it.

@@ -2,7 +2,7 @@
 //!
 //! Each names one exact path without links. The launcher sees the host's files, not the sandbox's.
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, linkat, mkdirat, openat2,
     renameat_with, symlinkat, unlinkat,
@@ -16,40 +16,14 @@ use std::path::{Path, PathBuf};
 /// One allowed act.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Deed {
-    Open {
-        path: Bytes,
-        flags: u32,
-        mode: u32,
-    },
-    MakeDirectory {
-        path: Bytes,
-        mode: u32,
-    },
-    Symlink {
-        target: Bytes,
-        path: Bytes,
-    },
-    Link {
-        from: Bytes,
-        to: Bytes,
-    },
-    Rename {
-        from: Bytes,
-        to: Bytes,
-        flags: u32,
-    },
-    Unlink {
-        path: Bytes,
-    },
-    RemoveDirectory {
-        path: Bytes,
-    },
-    Truncate {
-        path: Bytes,
-        length: u64,
-    },
-    /// An act that no grant can do.
-    Impossible,
+    Open { path: Bytes, flags: u32, mode: u32 },
+    MakeDirectory { path: Bytes, mode: u32 },
+    Symlink { target: Bytes, path: Bytes },
+    Link { from: Bytes, to: Bytes },
+    Rename { from: Bytes, to: Bytes, flags: u32 },
+    Unlink { path: Bytes },
+    RemoveDirectory { path: Bytes },
+    Truncate { path: Bytes, length: u64 },
 }
 
 /// A path's bytes, whatever they are.
@@ -122,22 +96,30 @@ pub(crate) fn perform(deed: &Deed) -> Done {
                 open(&path.path(), OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
             rustix::fs::ftruncate(file, *length).map(|()| None)
         }
-        Deed::Impossible => Err(Errno::ACCESS),
     }
 }
 
 /// Opens a file, never a directory: a directory of the host's in the sandbox would be a way out.
 fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     let mode = if flags.contains(OFlags::CREATE) { mode } else { Mode::empty() };
-    let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let file = openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?;
-    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::RegularFile => {}
-        _ => return Err(Errno::ACCESS),
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let is_new = OFlags::CREATE | OFlags::EXCL;
+    match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        Err(Errno::NOENT) if flags.contains(OFlags::CREATE) => {
+            openat2(CWD, path, flags | is_new, mode, resolve)
+        }
+        Err(errno) => Err(errno),
+        Ok(_) if flags.contains(is_new) => Err(Errno::EXIST),
+        // Looked at before it is opened: opening a device or a pipe may do something already.
+        Ok(there) => match FileType::from_raw_mode(fstat(&there)?.st_mode) {
+            FileType::RegularFile => {
+                let again = format!("/proc/self/fd/{}", there.as_raw_fd());
+                rustix::fs::open(again, flags - OFlags::CREATE - OFlags::NOFOLLOW, Mode::empty())
+            }
+            _ => Err(Errno::ACCESS),
+        },
     }
-    let kept = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
-    rustix::fs::fcntl_setfl(&file, kept)?;
-    Ok(file)
 }
 
 fn parent(path: &Path) -> Result<(OwnedFd, CString), Errno> {

@@ -41,13 +41,14 @@ impl Trial<'_> {
             }
             return self.install_moved(check, refusal, &old, &new);
         }
-        let subjects = [(ViolationKind::Rename, old_path.clone()), (ViolationKind::Create, new_path.clone())];
-        let deed = || Deed::Rename {
+        let subjects =
+            || vec![(ViolationKind::Rename, old_path.clone()), (ViolationKind::Create, new_path.clone())];
+        let deed = |_| Deed::Rename {
             from: old_path.as_path().into(),
             to: new_path.as_path().into(),
             flags: flags.bits(),
         };
-        Ok(self.finish(&subjects, deed, || {
+        Ok(self.finish(subjects, Some(&deed), || {
             renameat_with(&old.directory, &old.name, &new.directory, &new.name, flags)?;
             Ok(Answer::DONE)
         }))
@@ -80,11 +81,22 @@ impl Trial<'_> {
             Source::Place(old) => Some(old.full()),
             Source::Descriptor(_) => None,
         };
-        let deed = || match &old_path {
-            Some(old) => Deed::Link { from: old.as_path().into(), to: new_path.as_path().into() },
-            None => Deed::Impossible,
+        // A second name is a second way to read it.
+        if let Some(old) = &old_path
+            && let Some(refusal) = self.hidden(old)
+            && let Err(answer) = self.refuse(ViolationKind::Read, old, refusal, Errno::XDEV)
+        {
+            return Ok(answer);
+        }
+        let named = old_path.clone().unwrap_or_default();
+        let link = |_| Deed::Link { from: named.as_path().into(), to: new_path.as_path().into() };
+        let deed: Option<&dyn Fn(u32) -> Deed> = if old_path.is_some() { Some(&link) } else { None };
+        let subjects = || match &old_path {
+            // The launcher must see the same file.
+            Some(old) => vec![(ViolationKind::Create, new_path.clone()), (ViolationKind::Read, old.clone())],
+            None => vec![(ViolationKind::Create, new_path.clone())],
         };
-        Ok(self.finish(&[(ViolationKind::Create, new_path.clone())], deed, || {
+        Ok(self.finish(subjects, deed, || {
             match &source {
                 Source::Place(old) => {
                     linkat(&old.directory, &old.name, &new.directory, &new.name, AtFlags::empty())?;

@@ -21,8 +21,10 @@ impl Trial<'_> {
         if let Err(answer) = self.judge_new(&place, Naming::Directory) {
             return Ok(answer);
         }
-        let deed = || Deed::MakeDirectory { path: full.as_path().into(), mode: mode & 0o7777 };
-        Ok(self.finish(&[(ViolationKind::Create, full.clone())], deed, || {
+        let deed =
+            |mask: u32| Deed::MakeDirectory { path: full.as_path().into(), mode: mode & 0o7777 & !mask };
+        let subjects = || vec![(ViolationKind::Create, full.clone())];
+        Ok(self.finish(subjects, Some(&deed), || {
             mkdirat(&place.directory, &place.name, Mode::from_raw_mode(mode & 0o7777))?;
             Ok(Answer::DONE)
         }))
@@ -45,14 +47,11 @@ impl Trial<'_> {
         if let Err(answer) = self.judge_new(&place, naming) {
             return Ok(answer);
         }
-        Ok(self.finish(
-            &[(ViolationKind::Create, full)],
-            || Deed::Impossible,
-            || {
-                mknodat(&place.directory, &place.name, kind, Mode::from_raw_mode(mode & 0o7777), 0)?;
-                Ok(Answer::DONE)
-            },
-        ))
+        let subjects = || vec![(ViolationKind::Create, full)];
+        Ok(self.finish(subjects, None, || {
+            mknodat(&place.directory, &place.name, kind, Mode::from_raw_mode(mode & 0o7777), 0)?;
+            Ok(Answer::DONE)
+        }))
     }
 
     pub(super) fn symlink(mut self, target: u64, path: PathArgument) -> Result<Answer, Errno> {
@@ -66,8 +65,9 @@ impl Trial<'_> {
             return Ok(answer);
         }
         let deed =
-            || Deed::Symlink { target: Bytes::verbatim(target.to_bytes()), path: full.as_path().into() };
-        Ok(self.finish(&[(ViolationKind::Create, full.clone())], deed, || {
+            |_| Deed::Symlink { target: Bytes::verbatim(target.to_bytes()), path: full.as_path().into() };
+        let subjects = || vec![(ViolationKind::Create, full.clone())];
+        Ok(self.finish(subjects, Some(&deed), || {
             symlinkat(&target, &place.directory, &place.name)?;
             Ok(Answer::DONE)
         }))
@@ -81,11 +81,12 @@ impl Trial<'_> {
             return Ok(answer);
         }
         let directory = flags & libc::AT_REMOVEDIR != 0;
-        let deed = || {
+        let deed = |_| {
             let path = full.as_path().into();
             if directory { Deed::RemoveDirectory { path } } else { Deed::Unlink { path } }
         };
-        Ok(self.finish(&[(ViolationKind::Unlink, full.clone())], deed, || {
+        let subjects = || vec![(ViolationKind::Unlink, full.clone())];
+        Ok(self.finish(subjects, Some(&deed), || {
             let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
             unlinkat(&place.directory, &place.name, flags)?;
             Ok(Answer::DONE)
@@ -107,8 +108,9 @@ impl Trial<'_> {
             }
             Ok(None) => {}
         }
-        let deed = || Deed::Truncate { path: full.as_path().into(), length };
-        Ok(self.finish(&[(ViolationKind::Write, full.clone())], deed, || {
+        let deed = |_| Deed::Truncate { path: full.as_path().into(), length };
+        let subjects = || vec![(ViolationKind::Write, full.clone())];
+        Ok(self.finish(subjects, Some(&deed), || {
             let flags = OFlags::WRONLY | super::resolve::LOOK;
             let file =
                 openat2(&place.directory, &place.name, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;

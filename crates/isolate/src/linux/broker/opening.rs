@@ -13,9 +13,10 @@ use rustix::fs::{
     statat,
 };
 use rustix::io::Errno;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade_policy::{Check, Judgement, Naming, RootView, ViolationKind};
+use stockade_policy::{Check, Judgement, Naming, Refusal, RootView, Switch, ViolationKind};
 
 /// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -132,11 +133,17 @@ impl Trial<'_> {
                 return self.open_deferred(place, check, refusal, wish, changes);
             }
         }
-        let deed =
-            || Deed::Open { path: full.as_path().into(), flags: wish.flags.bits(), mode: wish.mode.bits() };
-        let held = *self.caller.held;
-        let patience = (self.caller.broker, held);
-        Ok(self.finish(&[(kind, full.clone())], deed, || match open_without_waiting(&place, wish) {
+        let deed = |mask: u32| Deed::Open {
+            path: full.as_path().into(),
+            flags: wish.flags.bits(),
+            mode: wish.mode.bits() & !mask,
+        };
+        let patience = (self.caller.broker, *self.caller.held);
+        let subjects = || {
+            let stands = statat(rustix::fs::CWD, &full, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            vec![(if stands { ViolationKind::Write } else { kind }, full.clone())]
+        };
+        Ok(self.finish(subjects, Some(&deed), || match open_without_waiting(&place, wish) {
             Err(Errno::NXIO) => wait_for_reader(patience, place, wish),
             other => other.map(|file| handed(file, wish)),
         }))
@@ -151,26 +158,49 @@ impl Trial<'_> {
             _ => return Ok(Answer::GoOn),
         };
         let full = place.full();
-        let judge = &self.caller.broker.judge;
-        let refusal = match judge.read(&full) {
-            Judgement::Refused(refusal) => Some(refusal),
-            _ => judge.why_not(&full, ViolationKind::Read),
-        };
-        let Some(refusal) = refusal else { return Ok(Answer::GoOn) };
+        let Some(mut refusal) = self.hidden(&full) else { return Ok(Answer::GoOn) };
         // Where only what is listed can be seen, the rest is not there; nobody refused it.
         if refusal.rule.is_none() && self.caller.broker.plan.root == RootView::Listed {
             return Ok(Answer::GoOn);
         }
         // What is not there is not refused.
-        if statat(&place.directory, plain(&place.name), AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
-        {
+        let kind = kind_of(&place);
+        if kind == Err(Errno::NOENT) {
             return Ok(Answer::GoOn);
+        }
+        // A directory in the caller's hands would show everything below it.
+        if kind == Ok(FileType::Directory) {
+            refusal.grantable = Switch::Refused;
         }
         if let Err(answer) = self.refuse(ViolationKind::Read, &full, refusal, Errno::ACCESS) {
             return Ok(answer);
         }
-        let deed = || Deed::Open { path: full.as_path().into(), flags: wish.flags.bits(), mode: 0 };
-        Ok(self.finish(&[], deed, || Err(Errno::ACCESS)))
+        self.open_unmasked(&full, wish)
+    }
+
+    /// Opens what somebody allowed to be read.
+    fn open_unmasked(&self, path: &Path, wish: Wish) -> Result<Answer, Errno> {
+        let broker = self.caller.broker;
+        let tree = broker.unmasked.as_ref().filter(|_| broker.is_the_hosts(path)).ok_or(Errno::ACCESS)?;
+        let below = path.strip_prefix("/").map_err(|_| Errno::ACCESS)?;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+        let there = openat2(tree, below, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;
+        if FileType::from_raw_mode(fstat(&there)?.st_mode) != FileType::RegularFile {
+            return Err(Errno::ACCESS);
+        }
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let name = there.as_raw_fd().to_string();
+        let file = rustix::fs::openat(&broker.own_descriptors, name, flags, Mode::empty())?;
+        Ok(handed(file, wish))
+    }
+
+    /// Why a path may not be read, if it may not.
+    pub(super) fn hidden(&self, path: &Path) -> Option<Refusal> {
+        let judge = &self.caller.broker.judge;
+        match judge.read(path) {
+            Judgement::Refused(refusal) => Some(refusal),
+            _ => judge.why_not(path, ViolationKind::Read),
+        }
     }
 
     /// The caller's own terminal: `/dev/tty` would be ours.

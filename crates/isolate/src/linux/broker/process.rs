@@ -5,17 +5,21 @@ use super::cores::Kept;
 use super::deferred::Deferred;
 use super::memory::Memory;
 use super::questions::Questions;
+use super::tally::Tally;
 use super::worker;
-use crate::linux::sys::{self, Listener};
+use crate::linux::script::Caller;
+use crate::linux::seccomp;
+use crate::linux::sys::{self, Held, Listener};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg};
 use std::collections::HashSet;
 use std::mem::MaybeUninit;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Judge, Plan};
+use stockade_policy::{Judge, MountKind, Plan, RootView};
 
 /// Calls that may take their time at once.
 const MOST_ASIDE: usize = 64;
@@ -30,12 +34,15 @@ pub(super) struct Broker {
     pub(super) proc: OwnedFd,
     /// /proc/self/fd, for the paths of our own descriptors.
     pub(super) own_descriptors: OwnedFd,
+    /// The host's files without masks, read-only, where somebody can be asked.
+    pub(super) unmasked: Option<OwnedFd>,
     channel: OwnedFd,
     /// Held while something changes: a judged name is still the same when the act is done.
     changes: Mutex<Changes>,
     memory: Mutex<Memory>,
     questions: Mutex<Questions>,
     kept: Mutex<Kept>,
+    tally: Mutex<Tally>,
     asides: AtomicUsize,
     /// Threads that answer, and those of them that wait for a call.
     pub(super) hired: AtomicUsize,
@@ -84,7 +91,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         .map_err(at("speak to the first process"))?;
     drop(given.init);
     let judge = Judge::new(&given.plan);
-    let listener = receive_listener(&given.from_init).map_err(at("get the held calls"))?;
+    let (listener, unmasked) = receive_listener(&given.from_init).map_err(at("get the held calls"))?;
     // After the first process has mapped our ids: only then is there something to keep.
     sys::keep_only_tracing().map_err(at("give up privileges"))?;
     let broker = Arc::new(Broker {
@@ -93,11 +100,13 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         plan: given.plan,
         proc,
         own_descriptors: own,
+        unmasked,
         channel: given.channel,
         changes: Mutex::default(),
         memory: Mutex::default(),
         questions: Mutex::default(),
         kept: Mutex::default(),
+        tally: Mutex::default(),
         asides: AtomicUsize::new(0),
         hired: AtomicUsize::new(0),
         idle: AtomicUsize::new(0),
@@ -114,9 +123,9 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
 }
 
 /// Waits for the first process to hand over the end that answers held calls.
-fn receive_listener(from: &OwnedFd) -> Result<OwnedFd, Errno> {
+fn receive_listener(from: &OwnedFd) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
     let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     loop {
         match recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
@@ -127,11 +136,11 @@ fn receive_listener(from: &OwnedFd) -> Result<OwnedFd, Errno> {
             Ok(_) => break,
         }
     }
-    let listener = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+    let received = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => Some((descriptors.next()?, descriptors.next())),
         _ => None,
     });
-    listener.ok_or(Errno::BADMSG)
+    received.ok_or(Errno::BADMSG)
 }
 
 impl Broker {
@@ -159,6 +168,20 @@ impl Broker {
         })
     }
 
+    /// The name and the error of a call the system-call table refuses.
+    pub(super) fn refused_by_table(&self, held: &Held) -> Option<(&'static str, u32)> {
+        seccomp::refused(&self.plan.syscalls, Caller::ours(), held.number, &held.arguments)
+    }
+
+    /// Whether a path means the same outside: the launcher does not see the sandbox's own file systems.
+    pub(super) fn is_the_hosts(&self, path: &Path) -> bool {
+        let above = self.plan.mounts.iter().filter(|mount| path.starts_with(&mount.path));
+        match above.max_by_key(|mount| mount.path.as_os_str().len()) {
+            Some(mount) => matches!(mount.kind, MountKind::Bind { .. } | MountKind::Mask { .. }),
+            None => self.plan.root != RootView::Listed,
+        }
+    }
+
     pub(super) fn changes(&self) -> MutexGuard<'_, Changes> {
         // Entries are added and removed whole, whatever became of a thread that held the lock.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
@@ -166,6 +189,10 @@ impl Broker {
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {

@@ -76,16 +76,13 @@ impl Trial<'_> {
             return Ok(answer);
         }
         let full = place.full();
-        Ok(self.finish(
-            &[(ViolationKind::Create, full)],
-            || super::deeds::Deed::Impossible,
-            || {
-                bind_at(broker, &socket, &place)?;
-                let found = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
-                changes.sockets.insert((found.st_dev, found.st_ino));
-                Ok(Answer::DONE)
-            },
-        ))
+        let subjects = || vec![(ViolationKind::Create, full)];
+        Ok(self.finish(subjects, None, || {
+            bind_at(broker, &socket, &place)?;
+            let found = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
+            changes.sockets.insert((found.st_dev, found.st_ino));
+            Ok(Answer::DONE)
+        }))
     }
 
     fn address(&self, address: u64, length: u64) -> Result<Vec<u8>, Errno> {

@@ -5,6 +5,7 @@ use super::caller::Caller;
 use super::channel::{Noted, Said};
 use super::deeds::Deed;
 use super::questions::Subject;
+use super::tally::Telling;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -71,15 +72,15 @@ impl<'a> Trial<'a> {
             self.beyond = true;
             return Ok(());
         }
-        let noted = self.note(kind, path.to_string_lossy().into_owned(), &refusal);
         if may_ask {
             let asked = self.caller.broker.questions().ask(self.caller.held, subject, self.granted, errno);
             if let Some(id) = asked {
+                let noted = self.note(kind, path.to_string_lossy().into_owned(), &refusal);
                 self.caller.broker.say(&Said::Ask { id, noted });
                 return Err(Answer::Later);
             }
         }
-        self.caller.broker.say(&Said::Refused(noted));
+        self.record(kind, path.to_string_lossy().into_owned(), &refusal);
         Err(Answer::Refused(errno))
     }
 
@@ -92,30 +93,30 @@ impl<'a> Trial<'a> {
     /// `subjects` are what a wall may have refused; if one did, that is recorded, or asked about.
     pub(super) fn finish(
         mut self,
-        subjects: &[(ViolationKind, PathBuf)],
-        deed: impl FnOnce() -> Deed,
+        subjects: impl FnOnce() -> Vec<(ViolationKind, PathBuf)>,
+        deed: Option<&dyn Fn(u32) -> Deed>,
         act: impl FnOnce() -> Result<Answer, Errno>,
     ) -> Answer {
-        if !self.beyond {
-            let errno = match act() {
-                Ok(answer) => return answer,
-                Err(errno) => errno,
-            };
-            if !is_a_wall(errno) {
-                return Answer::Refused(errno);
+        // What a person allowed against a rule may be something no wall stands before.
+        let errno = match act() {
+            Ok(answer) => return answer,
+            Err(errno) if !is_a_wall(errno) => return Answer::Refused(errno),
+            Err(errno) => errno,
+        };
+        let subjects = subjects();
+        for (kind, path) in &subjects {
+            let Some(mut refusal) = self.caller.broker.judge.why_not(path, *kind) else { continue };
+            if deed.is_none() {
+                refusal.grantable = Switch::Refused;
             }
-            for (kind, path) in subjects {
-                if let Some(refusal) = self.caller.broker.judge.why_not(path, *kind)
-                    && let Err(answer) = self.refuse(*kind, path, refusal, errno)
-                {
-                    return answer;
-                }
-            }
-            if !self.beyond {
-                return Answer::Refused(errno);
+            if let Err(answer) = self.refuse(*kind, path, refusal, errno) {
+                return answer;
             }
         }
-        match self.caller.broker.questions().entrust(self.caller.held, deed) {
+        let on_the_host = subjects.iter().all(|(_, path)| self.caller.broker.is_the_hosts(path));
+        let Some(deed) = deed.filter(|_| self.beyond && on_the_host) else { return Answer::Refused(errno) };
+        let Ok(mask) = self.caller.mask() else { return Answer::Refused(errno) };
+        match self.caller.broker.questions().entrust(self.caller.held, || deed(mask)) {
             None => Answer::Refused(REFUSED),
             Some((id, deed)) => {
                 self.caller.broker.say(&Said::Do { id, deed });
@@ -124,9 +125,26 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// Refuses a call that the system-call table closes.
+    pub(super) fn refuse_call(&self, (name, errno): (&str, u32)) -> Answer {
+        let [first, second, third, ..] = self.caller.held.arguments;
+        let refusal = Refusal {
+            rule: None,
+            reason: "the system-call table refuses it".into(),
+            suggestion: None,
+            grantable: Switch::Refused,
+        };
+        self.record(ViolationKind::Syscall, format!("{name}({first:#x}, {second:#x}, {third:#x})"), &refusal);
+        Answer::Refused(Errno::from_raw_os_error(errno as i32))
+    }
+
     /// Records a refusal nobody is asked about.
     pub(super) fn record(&self, kind: ViolationKind, subject: String, refusal: &Refusal) {
-        self.caller.broker.say(&Said::Refused(self.note(kind, subject, refusal)));
+        let telling = self.caller.broker.tally().of(kind, &subject);
+        self.caller.broker.say(&match telling {
+            Telling::InFull => Said::Refused(self.note(kind, subject, refusal)),
+            Telling::AsOneMore => Said::OneMore,
+        });
     }
 
     fn note(&self, kind: ViolationKind, subject: String, refusal: &Refusal) -> Noted {

@@ -73,12 +73,12 @@ pub(super) fn run(
     let Ok([control, to_broker]) = sys::close_all_but([control, to_broker]) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
-    let result = build(script, workspace, &control).and_then(|()| {
+    let result = build(script, workspace, &control).and_then(|unmasked| {
         // An order that already waits is answered in a moment, which says as much.
         if !serve::order_waits(&control) {
             report(&control, Report::Ready);
         }
-        seal(script, to_broker)?;
+        seal(script, to_broker, unmasked)?;
         serve::serve(script, workspace, &control)
     });
     if let Err(Failure { step, index, errno }) = result {
@@ -87,13 +87,14 @@ pub(super) fn run(
     sys::exit_now(1)
 }
 
-fn build(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built {
+fn build(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built<Option<OwnedFd>> {
     if script.network == NetworkPlan::Loopback {
         sys::raise_loopback().during(Step::Network)?;
     }
     let usual = raise_descriptor_limit();
-    walls::build(script, &mut workspace.trees, || wait_for_go(control))?;
-    rustix::process::setrlimit(Resource::Nofile, usual).during(Step::Serve)
+    let unmasked = walls::build(script, &mut workspace.trees, || wait_for_go(control))?;
+    rustix::process::setrlimit(Resource::Nofile, usual).during(Step::Serve)?;
+    Ok(unmasked)
 }
 
 /// Every mount of the host's is held by a descriptor until it is laid. Returns the limit to go back to.
@@ -109,7 +110,7 @@ fn raise_descriptor_limit() -> Rlimit {
 
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
-fn seal(script: &Script, to_broker: OwnedFd) -> Built {
+fn seal(script: &Script, to_broker: OwnedFd, unmasked: Option<OwnedFd>) -> Built {
     if script.held.is_some() {
         // It enters our namespaces, which nobody can any more once we have closed ourselves.
         let mut byte = [0];
@@ -128,18 +129,19 @@ fn seal(script: &Script, to_broker: OwnedFd) -> Built {
         None => Ok(()),
         Some(program) => {
             let listener = sys::install_listener(program).during(Step::Broker)?;
-            hand_over(&to_broker, &listener).during(Step::Broker)
+            hand_over(&to_broker, &listener, unmasked.as_ref()).during(Step::Broker)
         }
     }
 }
 
-/// Gives the broker the end that answers held calls; ours is closed on return, so that no held call
-/// waits for a broker that is gone.
-fn hand_over(to_broker: &OwnedFd, listener: &OwnedFd) -> Result<(), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// Gives the broker the end that answers held calls, and the host's files without masks; ours are closed
+/// on return, so that no held call waits for a broker that is gone.
+fn hand_over(to_broker: &OwnedFd, listener: &OwnedFd, unmasked: Option<&OwnedFd>) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let carried = [listener.as_fd()];
-    ancillary.push(SendAncillaryMessage::ScmRights(&carried));
+    let carried = [listener.as_fd(), unmasked.unwrap_or(listener).as_fd()];
+    let count = if unmasked.is_some() { 2 } else { 1 };
+    ancillary.push(SendAncillaryMessage::ScmRights(&carried[..count]));
     sendmsg(to_broker, &[IoSlice::new(&[1])], &mut ancillary, SendFlags::NOSIGNAL).map(drop)
 }
 

@@ -15,18 +15,20 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, s
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, UnmountFlags, mount_bind, unmount};
 use std::ffi::CStr;
-use stockade_policy::{FileKind, Identity, MaskLook};
+use stockade_policy::{FileKind, Identity, MaskLook, Switch};
 
 /// Builds all mounts. `mapped` returns once user ids are mapped: before that no file can be made.
 pub(super) fn build(
     script: &Script,
     trees: &mut [Option<OwnedFd>],
     mapped: impl FnOnce() -> Result<(), Errno>,
-) -> Built {
+) -> Built<Option<OwnedFd>> {
     let cut_off = Attributes { set: 0, private: true, recursive: true };
     set_attributes(CWD, c"/", cut_off).during(Step::Root)?;
     let host = openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?;
     take_trees(script, trees, &host)?;
+    let unmasked =
+        if script.asking == Switch::Allowed { Some(unmasked(&host).during(Step::Root)?) } else { None };
     let devices = devices::host_devices(&host).during(Step::Device)?;
     if let Root::Host(set) = script.root {
         set_attributes(CWD, c"/", Attributes { set, private: false, recursive: true }).during(Step::Root)?;
@@ -56,7 +58,20 @@ pub(super) fn build(
     }
     covers.lay(script.caller).during(Step::Cover)?;
     rustix::process::umask(callers_umask);
-    rustix::process::chdir(c"/").during(Step::Root)
+    rustix::process::chdir(c"/").during(Step::Root)?;
+    Ok(unmasked)
+}
+
+/// The host's files without masks, nowhere to be seen and not to be changed: what somebody allows to be read
+/// is opened there. A file of the host's own mount could have its mode and times changed by who may read it.
+fn unmasked(host: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let tree = clone_of(host)?;
+    let set = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    set_attributes(&tree, c"", Attributes { set: set.bits().into(), private: false, recursive: true })?;
+    Ok(tree)
 }
 
 /// Clones everything of the host's that is to be bound in, while it is still as the host has it.

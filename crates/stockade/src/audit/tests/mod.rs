@@ -10,7 +10,12 @@ use std::path::Path;
 use std::process::Command;
 
 fn event(text: &str) -> AuditEvent {
-    AuditEvent::BareRun { command: text.into(), cwd: "/".into(), reason: "asked for".into() }
+    AuditEvent::BareRun {
+        sandbox: "b".into(),
+        command: text.into(),
+        cwd: "/".into(),
+        reason: "asked for".into(),
+    }
 }
 
 fn append(log: &AuditLog, text: &str) -> u64 {

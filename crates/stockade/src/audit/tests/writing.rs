@@ -126,9 +126,9 @@ fn a_flood_of_refusals_does_not_push_the_rest_out() {
         assert_eq!(log.clone().append(&refusal).unwrap(), Appended::Counted);
     }
     let exit = Exit::Code { code: 0 };
-    let end = AuditEvent::End { sandbox: "box".into(), exit, exit_code: 0, duration_ms: 1, unlisted: 0 };
+    let end = AuditEvent::End { sandbox: "box".into(), exit, exit_code: 0, duration_ms: 1, unlisted: 7 };
     assert_eq!(log.append(&end).unwrap(), Appended::Line(1001));
-    assert!(matches!(records(&log)[1000].event, AuditEvent::End { unlisted: 5, .. }));
+    assert!(matches!(records(&log)[1000].event, AuditEvent::End { unlisted: 12, .. }));
     // The next run in the same sandbox counts anew.
     assert_eq!(log.append(&refusal).unwrap(), Appended::Line(1002));
     sound(&log);

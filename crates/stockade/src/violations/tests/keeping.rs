@@ -1,10 +1,10 @@
 //! What is kept, for how long, and how it is found again.
 
 use super::*;
-use crate::violations::{Cleared, Counts, Hidden, IgnoreRule, Recorded, Retention, SubjectPattern};
+use crate::violations::{Cleared, Counts, Hidden, Recorded, Retention, SubjectPattern};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use stockade_policy::{Layer, Origin, RuleRef, ViolationKind};
+use stockade_policy::{IgnoreRule, Layer, Origin, RuleRef, ViolationKind};
 
 #[test]
 fn refusals_come_back_as_they_were() {
@@ -13,6 +13,7 @@ fn refusals_come_back_as_they_were() {
     let store = ViolationStore::new(&state);
     let mut full = violation("/a\n\u{1b}'\"ä");
     full.program = Some("/bin/touch".into());
+    full.reason = "a rule denies it".into();
     full.suggestion = Some("--allow-write /a".into());
     let origin = Origin { layer: Layer::User, source: "f".into(), key: "k".into() };
     full.rule = Some(RuleRef { text: "denyWrite /a".into(), origin });
@@ -139,6 +140,17 @@ fn one_sandbox_does_not_fill_the_store() {
     assert_eq!((found[3].more, found[3].violation.kind), (7, ViolationKind::Limit));
     assert!(found[3].violation.subject.starts_with("7 further refusals"));
     assert_eq!(store.count(&Filter::default()).unwrap(), Counts { shown: 4, hidden: 0, counted: 7 });
+}
+
+#[test]
+fn what_the_run_did_not_keep_is_counted() {
+    let place = tempfile::tempdir().unwrap();
+    let store = ViolationStore::new(place.path());
+    let recorded = store.record_with(&[violation("/a")], 9000, &IgnoreList::default()).unwrap();
+    assert_eq!((recorded.stored, recorded.counted), (1, 9000));
+    let found = store.query(&Filter::default()).unwrap();
+    assert_eq!((found[0].more, found[1].more), (0, 9000));
+    assert_eq!(found[1].violation.sandbox, "box-1");
 }
 
 #[test]

@@ -1,0 +1,14 @@
+//! What only the broker can judge, attacked inside real sandboxes; and faults in and around it.
+
+mod faithful;
+mod faults;
+mod git;
+mod kills;
+mod links;
+mod names;
+mod programs;
+mod records;
+mod sockets;
+mod spellings;
+mod swaps;
+mod tracing;

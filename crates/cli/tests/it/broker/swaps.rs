@@ -1,0 +1,192 @@
+//! I19: what a call is about changes while the call is held.
+
+use super::records::{Records, reported};
+use crate::act;
+use crate::support::{Answer, World, binaries, each_caller};
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+/// A hundred thousand for the four ways of each test.
+const TIMES: &str = "25000";
+const WAYS: [&str; 4] = ["open", "directory", "rename", "link"];
+
+/// The race met both sides, or it was none.
+#[track_caller]
+fn met_both_sides(answer: &Answer) {
+    let count = |key: &str| answer.value(key).parse::<u64>().unwrap();
+    assert!(count("done") > 0 && count("refused") > 0, "no race: {}{}", answer.line(), answer.ran());
+}
+
+#[test]
+fn i19_the_name_in_memory() {
+    each_caller(|world| {
+        let source = world.file("source", "evil");
+        let (allowed, refused) = (world.ws.join("_vscode"), world.ws.join(".vscode"));
+        for way in WAYS {
+            let answer = reported(world).probe(act!["flip-name", way, &allowed, &refused, TIMES, &source]);
+            met_both_sides(&answer);
+            assert!(fs::symlink_metadata(&refused).is_err(), "{way} made the protected name{}", answer.ran());
+            let _ = fs::remove_dir(&allowed);
+            let _ = fs::remove_file(&allowed);
+            world.file("source", "evil");
+            Records::of(world).tell("create", &refused, "protected .vscode");
+        }
+    });
+}
+
+#[test]
+fn i19_the_directory_behind_a_descriptor() {
+    each_caller(|world| {
+        let source = world.file("source", "evil");
+        let (allowed, refused) = (world.dir("plain"), world.dir(".claude"));
+        for way in WAYS {
+            let answer = reported(world).probe(act![
+                "flip-directory",
+                way,
+                &allowed,
+                &refused,
+                "hooks",
+                TIMES,
+                &source
+            ]);
+            met_both_sides(&answer);
+            let made = refused.join("hooks");
+            assert!(fs::symlink_metadata(&made).is_err(), "{way} made the protected name{}", answer.ran());
+            let _ = fs::remove_dir(allowed.join("hooks"));
+            let _ = fs::remove_file(allowed.join("hooks"));
+            world.file("source", "evil");
+            Records::of(world).tell("create", &made, "protected .claude/hooks");
+        }
+    });
+}
+
+#[test]
+fn i19_a_link_turned_round_by_another_process() {
+    each_caller(|world| {
+        let source = world.file("source", "evil");
+        let (allowed, refused) = (world.dir("plain"), world.dir(".claude"));
+        let link = world.link("plain", "link");
+        for way in WAYS {
+            let answer = reported(world).probe(act![
+                "flip-link",
+                way,
+                &link,
+                &allowed,
+                &refused,
+                "hooks",
+                "10000",
+                &source
+            ]);
+            met_both_sides(&answer);
+            let made = refused.join("hooks");
+            assert!(fs::symlink_metadata(&made).is_err(), "{way} made the protected name{}", answer.ran());
+            let _ = fs::remove_dir(allowed.join("hooks"));
+            let _ = fs::remove_file(allowed.join("hooks"));
+            world.file("source", "evil");
+            Records::of(world).tell("create", &made, "protected .claude/hooks");
+        }
+    });
+}
+
+/// A directory comes to lie where a name in it is protected, between judging that name and making it.
+#[test]
+fn i19_f12_a_directory_moves_away_under_a_new_name() {
+    each_caller(|world| {
+        let source = world.file("source", "evil");
+        let (from, to) = (world.dir("p"), world.ws.join(".claude"));
+        // Looking through many files makes the move slow.
+        for number in 0..2000 {
+            world.file(format!("p/f{number}"), "");
+        }
+        for way in ["open", "directory", "link", "rename"] {
+            let acts = act!["move-under", way, &from, &to, "hooks", "30", &source];
+            let answer = world.run().probe(acts);
+            assert_eq!(answer.value("wrong"), "0", "{way}: {}{}", answer.line(), answer.ran());
+            let moved: u32 = answer.value("moved").parse().unwrap();
+            assert!(moved > 0, "nothing moved: {}{}", answer.line(), answer.ran());
+        }
+    });
+}
+
+fn connections(listener: &UnixListener) -> usize {
+    listener.set_nonblocking(true).unwrap();
+    let mut count = 0;
+    while listener.accept().is_ok() {
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn i19_the_path_in_a_sockets_address() {
+    each_caller(|world| {
+        let (allowed, refused) = (world.outside.join("a.sock"), world.outside.join("b.sock"));
+        let open = UnixListener::bind(&allowed).unwrap();
+        let shut = UnixListener::bind(&refused).unwrap();
+        for path in [&allowed, &refused] {
+            world.give(path);
+        }
+        let accepting = open.try_clone().unwrap();
+        std::thread::spawn(move || while accepting.accept().is_ok() {});
+        let answer = reported(world).with("--allow-unix", &allowed).probe(act![
+            "flip-address",
+            &allowed,
+            &refused,
+            TIMES
+        ]);
+        met_both_sides(&answer);
+        assert_eq!(connections(&shut), 0, "{}", answer.ran());
+        Records::of(world).tell("unix", &refused, "");
+    });
+}
+
+#[test]
+fn i19_the_socket_behind_a_descriptor() {
+    each_caller(|world| {
+        let refused = world.outside.join("host.sock");
+        let shut = UnixListener::bind(&refused).unwrap();
+        world.give(&refused);
+        let answer = reported(world).probe(act!["flip-socket", &refused, TIMES]);
+        assert_eq!(answer.value("done"), "0", "{}", answer.ran());
+        assert_eq!(connections(&shut), 0, "{}", answer.ran());
+        Records::of(world).tell("unix", &refused, "");
+    });
+}
+
+/// F35: the host saves a new version over a masked file; a flipped name must not read it either.
+#[test]
+fn f35_i19_a_masked_file_saved_anew() {
+    each_caller(|world| {
+        for (when, flips) in [("plainly", "0"), ("with a flipped name", TIMES)] {
+            let secret = world.file(".env", "SECRET");
+            let plain = world.file("_env", "plain");
+            let live = reported(world)
+                .opt("--")
+                .opts(["sh", "-c", "echo ready; sleep 1; exec \"$@\"", "sh"])
+                .opt(&binaries().probe)
+                .opts(if flips == "0" {
+                    act!["read", &secret]
+                } else {
+                    act!["flip-read", &plain, &secret, flips]
+                })
+                .start_words();
+            live.first_output(Duration::from_secs(20));
+            saved_over(world);
+            let ran = live.finish(Duration::from_secs(100));
+            ran.exits(0);
+            let text = ran.out();
+            assert!(!text.contains("%53ECRET") && !text.contains("ok SECRET"), "{when}{ran}");
+            if flips != "0" {
+                assert!(text.contains("secret=0"), "read {when}{ran}");
+            }
+            Records::of(world).tell("read", &secret, "denyRead **/.env");
+        }
+    });
+}
+
+/// What an editor does.
+fn saved_over(world: &World) {
+    let fresh = world.file("env.new", "SECRET of today");
+    fs::rename(fresh, world.ws.join(".env")).unwrap();
+}

@@ -1,0 +1,4 @@
+//! Questions and grants of the library, with real commands in real sandboxes.
+
+#[cfg(test)]
+mod callback;

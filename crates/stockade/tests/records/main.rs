@@ -1,0 +1,4 @@
+//! Records of the library, with real commands in real sandboxes.
+
+#[cfg(test)]
+mod places;
