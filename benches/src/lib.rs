@@ -2,12 +2,14 @@
 //! ratios are reported, never a bare number from one run.
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod processes;
 mod promise;
 mod race;
 mod samples;
 mod table;
 
+pub use comparison::{Comparison, Limit, readable};
 pub use processes::{Family, family};
 pub use promise::Promise;
 pub use race::{Contender, Lap, race};

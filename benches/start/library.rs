@@ -1,5 +1,6 @@
 //! The library in this very process: no program of ours is started, a plan is made once.
 
+use crate::columns::without_broker;
 use crate::grounds::Grounds;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ pub(crate) struct Library {
     threads: tokio::runtime::Runtime,
     runtime: Runtime,
     plan: Arc<Plan>,
+    without_broker: Arc<Plan>,
     workspace: PathBuf,
 }
 
@@ -41,6 +43,7 @@ impl Library {
             executor: executor.context("could not start an executor")?,
             threads: threads.context("could not start threads")?,
             runtime,
+            without_broker: without_broker(Arc::clone(&plan)),
             plan,
             workspace,
         })
@@ -56,6 +59,11 @@ impl Library {
     /// One sandbox from nothing to nothing.
     pub(crate) fn once(&self) -> Result<()> {
         self.executor.block_on(one(Arc::clone(&self.plan), self.workspace.clone()))
+    }
+
+    /// The same with nothing held.
+    pub(crate) fn once_without_broker(&self) -> Result<()> {
+        self.executor.block_on(one(Arc::clone(&self.without_broker), self.workspace.clone()))
     }
 
     /// So many at once.

@@ -1,37 +1,40 @@
-//! What a sandbox costs: the start, many rules, many at once, memory. One command, one table each, and at
-//! the end which promises were held in this run.
+//! What a sandbox costs: the start, many rules, many at once, memory, held system calls, everyday work. One
+//! command, one table each, and at the end which promises were held in this run.
 #![forbid(unsafe_code)]
 
+mod broker;
+mod calls;
+mod columns;
 mod crowd;
 mod grounds;
+mod inside;
 mod library;
 mod memory;
+mod options;
 mod report;
 mod rules;
 mod start;
 mod tools;
+mod tree;
+mod work;
 
 use anyhow::Result;
+use columns::Caller;
 use grounds::Grounds;
 use library::Library;
+use options::Options;
 use report::Report;
 use std::process::ExitCode;
-use stockade_bench::Format;
 use tools::Tools;
 
-/// How many rounds each part takes.
-#[derive(Clone, Copy, Debug)]
-struct Effort {
-    start: usize,
-    rules: usize,
-    crowd: usize,
-}
-
-const FULL: Effort = Effort { start: 200, rules: 20, crowd: 7 };
-const QUICK: Effort = Effort { start: 30, rules: 4, crowd: 2 };
-
 fn main() -> ExitCode {
-    match run() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = match words.split_first() {
+        Some((word, rest)) if word == inside::WORD => inside::main(rest),
+        Some((word, rest)) if word == broker::WORD => broker::host(rest),
+        _ => Options::read(words.into_iter()).and_then(|options| run(&options)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error:#}");
@@ -40,27 +43,38 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<()> {
-    let mut effort = FULL;
-    let mut format = Format::Text;
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            "--quick" => effort = QUICK,
-            "--markdown" => format = Format::Markdown,
-            // Cargo says so to every benchmark.
-            "--bench" => {}
-            unknown => anyhow::bail!("unknown option `{unknown}` (there are --quick and --markdown)"),
-        }
-    }
-
+fn run(options: &Options) -> Result<()> {
+    let (effort, scale) = (options.effort, options.scale);
     let tools = Tools::find()?;
     let grounds = Grounds::lay_out()?;
     let library = Library::open(&grounds)?;
-    let mut report = Report::new(format);
-    start::measure(&tools, &library, &grounds, effort.start, &mut report);
-    rules::measure(&tools, &grounds, effort.rules, &mut report)?;
-    crowd::measure(&tools, &library, &grounds, effort.crowd, &mut report);
-    memory::measure(&tools, &library, &grounds, &mut report);
+    let caller = Caller::new(&grounds)?;
+    let mut report = Report::new(options.format);
+    if options.wants("start") {
+        start::measure(&tools, &library, &grounds, effort.start, &mut report);
+    }
+    if options.wants("rules") {
+        rules::measure(&tools, &grounds, effort.rules, &mut report)?;
+    }
+    if options.wants("crowd") {
+        crowd::measure(&tools, &library, &grounds, effort.crowd, &mut report);
+    }
+    if options.wants("memory") {
+        memory::measure(&tools, &library, &grounds, &mut report);
+    }
+    if options.wants("broker") {
+        broker::measure(&library, &grounds, effort.start, &mut report)?;
+    }
+    if options.wants("calls") {
+        calls::measure(&caller, &grounds, effort.calls, scale.calls, &mut report)?;
+    }
+    if options.wants("tree") {
+        tree::measure(&tools, &caller, &grounds, effort.tree, scale.tree, &mut report)?;
+    }
+    let works = options.works();
+    if !works.is_empty() {
+        work::measure(&works, &caller, &grounds, effort.work, scale.work, &mut report)?;
+    }
     report.finish();
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Prints tables as they come and keeps the promises for the end.
 
 use std::time::Duration;
-use stockade_bench::{Format, Lap, Promise, Samples, Table};
+use stockade_bench::{Comparison, Format, Lap, Promise, Samples, Table};
 
 /// Where results go.
 pub(crate) struct Report {
@@ -25,6 +25,18 @@ impl Report {
         }
     }
 
+    /// Prints a comparison and remembers its promises.
+    pub(crate) fn compare(&mut self, comparison: Comparison, laps: &[Lap]) {
+        let (table, promises) = comparison.finish();
+        self.print(&table, laps);
+        self.promises.extend(promises);
+    }
+
+    /// Says what is not measured at all.
+    pub(crate) fn skip(&self, what: &str, reason: &str) {
+        println!("{what}: skipped: {reason}\n");
+    }
+
     /// Remembers a promise.
     pub(crate) fn promise(&mut self, text: impl Into<String>, limit: f64, measured: Option<f64>) {
         self.promises.push(Promise { text: text.into(), limit, measured });
@@ -32,6 +44,9 @@ impl Report {
 
     /// Prints the promises.
     pub(crate) fn finish(self) {
+        if self.promises.is_empty() {
+            return;
+        }
         let mut table = Table::new("Promises", &["promise", "at most", "measured", "verdict"]);
         for promise in &self.promises {
             let measured = promise.measured.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"));

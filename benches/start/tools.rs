@@ -117,7 +117,8 @@ fn beside_us() -> Option<PathBuf> {
     Some(std::env::current_exe().ok()?.parent()?.parent()?.join("stockade"))
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// Where a program is.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|candidate| candidate.is_file())
 }

@@ -77,10 +77,13 @@ impl Files for RealFiles {
 /// Opens a directory whose path had no links in it. One that has come in since is not followed, wherever
 /// on the way it is.
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // Without O_NOFOLLOW, with which a link would be told as "not a directory".
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // An old kernel, or a container's filter that does not know the call: the last name at least.
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(CWD, path, flags, Mode::empty()),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            rustix::fs::openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty())
+        }
         opened => opened,
     }
 }

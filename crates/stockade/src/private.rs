@@ -14,8 +14,10 @@ pub(crate) fn directory(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    // A home that is not there is not ours to make, least of all directly below the root directory.
-    let nearest = path.ancestors().skip(1).find(|above| above.exists());
+    // A home that is not there is not ours to make, least of all directly below the root directory; what goes
+    // below it (`.local/state/stockade`) is.
+    const BELOW_HOME: usize = 3;
+    let nearest = path.ancestors().skip(1).take(BELOW_HOME).find(|above| above.exists());
     if nearest.is_none_or(|above| above.parent().is_none()) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home directory for it"));
     }
@@ -80,6 +82,16 @@ mod tests {
         for made in [&path, &place.path().join("a")] {
             assert_eq!(fs::metadata(made).unwrap().permissions().mode() & 0o7777, 0o700);
         }
+        directory(&path).unwrap();
+    }
+
+    #[test]
+    fn a_home_is_not_made_up() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("home/.local/state/stockade");
+        assert_eq!(directory(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!place.path().join("home").exists());
+        fs::create_dir(place.path().join("home")).unwrap();
         directory(&path).unwrap();
     }
 

@@ -50,33 +50,37 @@ impl Flipping {
         self.bytes.as_ptr() as usize
     }
 
-    fn flip_until(&self, over: &AtomicBool) {
+    fn flip_until(&self, over: &AtomicBool) -> u64 {
+        let mut flips = 0;
         while !over.load(Ordering::Relaxed) {
+            flips += 2;
             for text in [&self.other, &self.one] {
                 for (byte, new) in self.bytes.iter().zip(text) {
                     byte.store(*new, Ordering::Relaxed);
                 }
             }
         }
+        flips
     }
 }
 
 /// Does something again and again while another thread flips.
 fn among_flips(
     times: u64,
-    flip: impl Fn(&AtomicBool) + Send + Sync,
+    flip: impl Fn(&AtomicBool) -> u64 + Send + Sync,
     mut act: impl FnMut() -> bool,
 ) -> Answer {
     let over = AtomicBool::new(false);
     let (mut done, mut refused) = (0_u64, 0_u64);
-    std::thread::scope(|threads| {
-        threads.spawn(|| flip(&over));
+    let flips = std::thread::scope(|threads| {
+        let flipping = threads.spawn(|| flip(&over));
         for _ in 0..times {
             if act() { done += 1 } else { refused += 1 }
         }
         over.store(true, Ordering::Relaxed);
+        flipping.join().unwrap_or(0)
     });
-    Ok(format!("done={done} refused={refused}"))
+    Ok(format!("done={done} refused={refused} flips={flips}"))
 }
 
 /// Undoes what went well, so that the next turn can do it again.
@@ -139,10 +143,13 @@ fn flip_directory(args: &Args) -> Answer {
     among_flips(
         args.number(4)?.unsigned_abs(),
         |over| {
+            let mut flips = 0;
             while !over.load(Ordering::Relaxed) {
+                flips += 2;
                 let _ = raw::replace(other.as_raw_fd(), SWAPPED);
                 let _ = raw::replace(one.as_raw_fd(), SWAPPED);
             }
+            flips
         },
         || {
             let done = raw::make(way, SWAPPED, name.as_ptr() as usize, &source).is_ok();
@@ -174,7 +181,7 @@ fn flip_link(args: &Args) -> Answer {
         .map_err(|_| Failure::Usage("NUL in a path".into()))?;
     let answer = among_flips(
         args.number(5)?.unsigned_abs(),
-        |_| {},
+        |_| 0,
         || {
             let done = raw::make(way, libc::AT_FDCWD, path.as_ptr() as usize, &source).is_ok();
             if done {
@@ -217,10 +224,13 @@ fn flip_socket(args: &Args) -> Answer {
     among_flips(
         args.number(1)?.unsigned_abs(),
         |over| {
+            let mut flips = 0;
             while !over.load(Ordering::Relaxed) {
+                flips += 2;
                 let _ = raw::replace(other.as_raw_fd(), SWAPPED);
                 let _ = raw::replace(one.as_raw_fd(), SWAPPED);
             }
+            flips
         },
         || sockets::connect_at(SWAPPED, address.as_ptr() as usize, address.len()).is_ok(),
     )

@@ -7,8 +7,11 @@ use crate::running::Wish;
 use crate::{Command, Running};
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use stockade_policy::{Ask, Event, Exit, Outcome, Reply, Usage, Violation, ViolationKind};
+use stockade_policy::{
+    Ask, Event, Exit, LayerState, Outcome, Reply, Usage, Violation, ViolationKind, WallLayer,
+};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
@@ -18,6 +21,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const LAST_RESORT: Duration = Duration::from_secs(1);
 /// Events that may wait for a slow reader before the command's own output waits.
 const EVENTS: usize = 64;
+const UNBROKERED: &str = "the broker ended unexpectedly, and everything inside was ended with it";
 const TIME_LIMIT: &str = "the time limit was reached";
 const CHUNK: usize = 64 * 1024;
 /// Refusals of one command that are kept one by one; the rest is counted.
@@ -292,20 +296,27 @@ impl Follower {
         let failed = exit.status() != 0 && !matches!(exit, Exit::Cancelled { .. });
         let likely = self.violations.last().filter(|_| failed).cloned();
         let shared = &self.pump.job.shared;
+        let mut enforcement = shared.enforcement.clone();
+        let (mut blocked, mut reason) =
+            (likely.is_some(), likely.as_ref().map(|violation| violation.reason.clone()));
+        if failed && shared.unbrokered.load(Ordering::Relaxed) {
+            enforcement.set(WallLayer::Broker, LayerState::Missing { reason: UNBROKERED.into() });
+            (blocked, reason) = (true, Some(UNBROKERED.into()));
+        }
         let outcome = Outcome {
             exit,
             exit_code: exit.status(),
             sandboxed: true,
             kind: "native".into(),
             duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            blocked: likely.is_some(),
-            blocked_reason: likely.as_ref().map(|violation| violation.reason.clone()),
+            blocked,
+            blocked_reason: reason,
             blocked_resource: likely.map(|violation| violation.subject),
             truncated: self.truncated,
             usage,
             violations: self.violations,
             more_violations: self.more_violations,
-            enforcement: shared.enforcement.clone(),
+            enforcement,
         };
         let _ = self.events.send(Event::Exited(Box::new(outcome))).await;
     }

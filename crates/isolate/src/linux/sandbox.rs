@@ -18,7 +18,7 @@ use rustix::net::{
 use std::collections::HashMap;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::{Enforcement, Plan, Reply};
 use tokio::io::Interest;
@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     script: Script,
     jobs: Mutex<Jobs>,
     progress: watch::Sender<Progress>,
+    /// The broker ended before the first process did.
+    pub(crate) unbrokered: AtomicBool,
 }
 
 /// How far the sandbox's life has come.
@@ -128,6 +130,7 @@ impl NativeSandbox {
             broker: launched.broker,
             jobs: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
+            unbrokered: AtomicBool::new(false),
         });
         tokio::spawn(keep(Arc::clone(&shared)));
         Ok(Self { shared })
@@ -322,9 +325,12 @@ async fn keep(shared: Arc<Shared>) {
             said = shared.broker_says(), if brokered => match said {
                 Some(said) => shared.hear_broker(said),
                 None => {
-                    // Every held call fails from now on; better to end than to go on like that.
                     brokered = false;
-                    shared.kill();
+                    if !shared.broker.as_ref().is_some_and(BrokerHandle::ended_well) {
+                        // Every held call fails from now on; better to end than to go on like that.
+                        shared.unbrokered.store(true, Ordering::Relaxed);
+                        shared.kill();
+                    }
                 }
             },
             report = shared.next_report() => match report {

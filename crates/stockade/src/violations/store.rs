@@ -18,6 +18,9 @@ const LONGEST_COMMAND: usize = 1024;
 /// Bytes of any other text. No path is longer.
 const LONGEST_TEXT: usize = 8192;
 
+/// How often a store is opened that others are setting aside.
+const TRIES: u32 = 5;
+
 /// Refusals of all runs of this user.
 ///
 /// The file is opened for each act and only when there is something to do, so that a store costs nothing
@@ -170,14 +173,19 @@ impl ViolationStore {
         &self,
         act: impl Fn() -> Result<T, StoreError>,
     ) -> Result<(T, Option<PathBuf>), StoreError> {
-        let seen = inode(&self.path);
-        match act() {
-            Err(StoreError::Damaged { .. }) => {
-                let aside = database::set_aside(&self.path, seen)?;
-                Ok((act()?, aside))
+        let mut aside = None;
+        for _ in 0..TRIES {
+            let seen = inode(&self.path);
+            match act() {
+                Err(StoreError::Damaged { .. }) => {
+                    aside = database::set_aside(&self.path, seen)?.or(aside);
+                }
+                // Somebody else set it aside just as we opened it.
+                Err(StoreError::Open { .. }) if inode(&self.path) != seen => {}
+                result => return Ok((result?, aside)),
             }
-            result => Ok((result?, None)),
         }
+        Ok((act()?, aside))
     }
 
     fn record_once(

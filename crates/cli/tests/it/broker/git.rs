@@ -39,12 +39,12 @@ echo all done
 #[test]
 fn work_with_git() {
     each_caller(|world| {
-        let upstream = world.dir("up.git");
-        let made = Command::new("git").args(["init", "-q", "--bare"]).arg(&upstream).status().unwrap();
-        assert!(made.success());
-        world.give_all(&upstream);
         let safe = ["GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"];
         for options in [&[][..], &["--trace", "reads"][..]] {
+            let upstream = world.dir(format!("up{}.git", options.len()));
+            let made = Command::new("git").args(["init", "-q", "--bare"]).arg(&upstream).status().unwrap();
+            assert!(made.success());
+            world.give_all(&upstream);
             let run = safe.iter().fold(reported(world).opts(options), |run, pair| run.with("--env", pair));
             let ran = run.program([
                 "bash".as_ref(),

@@ -161,7 +161,12 @@ fn npm_install_from_a_directory() {
 fn cargo_build() {
     each_caller(|world| {
         // The toolchain of the machine often lies in root's home.
-        let found = world.bare("/bin/sh").opts(["-c", "cargo --version"]).var("PATH", path_with_cargo()).go();
+        let found = world
+            .bare("/bin/sh")
+            .opts(["-c", "cargo --version"])
+            .var("PATH", path_with_cargo())
+            .var("RUSTUP_HOME", rustup_home())
+            .go();
         if found.code() != 0 {
             skip("cargo_build", "this caller cannot run cargo");
             return;
@@ -175,11 +180,10 @@ fn cargo_build() {
         .unwrap();
         world.give_all(&world.ws);
         for options in [&[][..], &["--trace", "reads"][..]] {
-            let home = std::env::var("HOME").unwrap_or_default();
             let ran = world
                 .run()
                 .var("PATH", path_with_cargo())
-                .with("--env", format!("RUSTUP_HOME={home}/.rustup"))
+                .with("--env", format!("RUSTUP_HOME={}", rustup_home()))
                 .opts(options)
                 .with("--cwd", world.ws.join("crate"))
                 .shell("cargo build --offline -q && target/debug/c && rm -r target");
@@ -191,4 +195,9 @@ fn cargo_build() {
 
 fn path_with_cargo() -> String {
     std::env::var("PATH").unwrap_or_default()
+}
+
+fn rustup_home() -> String {
+    let home = std::env::var("HOME").unwrap_or_default();
+    std::env::var("RUSTUP_HOME").unwrap_or(format!("{home}/.rustup"))
 }

@@ -49,7 +49,8 @@ impl Snapshot {
 }
 
 fn look(path: &Path, except: &[&Path], found: &mut BTreeMap<PathBuf, Entry>) {
-    if except.contains(&path) {
+    // Stockade's own records are no part of what a command may or may not change.
+    if except.contains(&path) || path.ends_with(".local/state/stockade") {
         return;
     }
     let data = match fs::symlink_metadata(path) {

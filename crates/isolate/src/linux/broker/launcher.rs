@@ -51,6 +51,11 @@ impl BrokerHandle {
         channel::receive(self.channel.get_ref(), RecvFlags::DONTWAIT).ok().flatten().map(|(said, _)| said)
     }
 
+    /// Whether a broker that is gone went because nobody was left who needed it.
+    pub(crate) fn ended_well(&self) -> bool {
+        sys::ended_well(self.pidfd.as_fd())
+    }
+
     /// Tells the broker something. A broker that is gone has nothing left to be told.
     pub(crate) fn tell(&self, told: &Told, descriptor: Option<&OwnedFd>) {
         let _ = channel::send(self.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT);

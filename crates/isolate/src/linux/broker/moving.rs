@@ -4,12 +4,14 @@ use super::act::Answer;
 use super::call::{Follow, PathArgument};
 use super::deeds::Deed;
 use super::opening::kind_of;
-use super::resolve::{Led, Place};
+use super::resolve::{Led, Place, plain};
 use super::trial::{REFUSED, Trial};
-use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with};
+use rustix::fd::AsRawFd;
+use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with, statat};
 use rustix::io::Errno;
+use std::ffi::CString;
 use std::path::Path;
-use stockade_policy::{Check, Naming, ViolationKind};
+use stockade_policy::{Check, Judgement, Naming, Refusal, Switch, ViolationKind};
 
 impl Trial<'_> {
     pub(super) fn rename(
@@ -19,16 +21,21 @@ impl Trial<'_> {
         flags: u32,
     ) -> Result<Answer, Errno> {
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        let (old, new) = (self.caller.place(from)?, self.caller.place(to)?);
         let _changes = self.caller.broker.changes();
+        let (old, new) = (self.caller.place(from)?, self.caller.place(to)?);
         let (old_path, new_path) = (old.full(), new.full());
         let exchange = flags.contains(RenameFlags::EXCHANGE);
         let judged = self
             .judge_change(ViolationKind::Rename, &old)
+            .and_then(|()| self.judge_socket(&old))
             .and_then(|()| self.judge_replaced(&new))
             .and_then(|()| self.judge_moved(&old, &new_path, &new))
             .and_then(|check| {
-                if exchange { self.judge_moved(&new, &old_path, &old).map(|_| check) } else { Ok(check) }
+                if !exchange {
+                    return Ok(check);
+                }
+                self.judge_socket(&new)?;
+                self.judge_moved(&new, &old_path, &old).map(|_| check)
             });
         let check = match judged {
             Ok(check) => check,
@@ -55,12 +62,12 @@ impl Trial<'_> {
     }
 
     pub(super) fn link(mut self, from: PathArgument, to: PathArgument, flags: i32) -> Result<Answer, Errno> {
+        let _changes = self.caller.broker.changes();
         let new = self.caller.place(to)?;
         if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_FOLLOW) != 0 {
             return Err(Errno::INVAL);
         }
         let source = self.link_source(from, flags)?;
-        let _changes = self.caller.broker.changes();
         let new_path = new.full();
         let naming = match &source {
             Source::Place(old) if kind_of(old)? == FileType::Symlink => Naming::Symlink,
@@ -81,10 +88,12 @@ impl Trial<'_> {
             Source::Place(old) => Some(old.full()),
             Source::Descriptor(_) => None,
         };
-        // A second name is a second way to read it.
-        if let Some(old) = &old_path
-            && let Some(refusal) = self.hidden(old)
-            && let Err(answer) = self.refuse(ViolationKind::Read, old, refusal, Errno::XDEV)
+        let known_as = match &source {
+            Source::Place(old) => Some(old.full()),
+            Source::Descriptor(file) => self.caller.path_of(file).ok(),
+        };
+        if let Some(old) = &known_as
+            && let Err(answer) = self.judge_second_name(old, &source)
         {
             return Ok(answer);
         }
@@ -96,17 +105,56 @@ impl Trial<'_> {
             Some(old) => vec![(ViolationKind::Create, new_path.clone()), (ViolationKind::Read, old.clone())],
             None => vec![(ViolationKind::Create, new_path.clone())],
         };
+        let broker = self.caller.broker;
         Ok(self.finish(subjects, deed, || {
             match &source {
                 Source::Place(old) => {
                     linkat(&old.directory, &old.name, &new.directory, &new.name, AtFlags::empty())?;
                 }
                 Source::Descriptor(file) => {
-                    linkat(file, c"", &new.directory, &new.name, AtFlags::EMPTY_PATH)?;
+                    let number = CString::new(file.as_raw_fd().to_string()).map_err(|_| Errno::INVAL)?;
+                    let ours = &broker.own_descriptors;
+                    linkat(ours, number, &new.directory, &new.name, AtFlags::SYMLINK_FOLLOW)?;
                 }
             }
             Ok(Answer::DONE)
         }))
+    }
+
+    /// A second name is a second way to read a file, and to change one whose content is checked.
+    fn judge_second_name(&mut self, old: &Path, source: &Source) -> Result<(), Answer> {
+        if let Some(refusal) = self.hidden(old) {
+            self.refuse(ViolationKind::Read, old, refusal, Errno::XDEV)?;
+        }
+        if let Judgement::Refused(refusal) | Judgement::Check(_, refusal) =
+            self.caller.broker.judge.change(old)
+        {
+            self.refuse(ViolationKind::Write, old, refusal, Errno::XDEV)?;
+        }
+        match source {
+            Source::Place(place) => self.judge_socket(place),
+            Source::Descriptor(_) => Ok(()),
+        }
+    }
+
+    /// A socket of the host's stays where the host put it: elsewhere another rule might open it.
+    fn judge_socket(&mut self, place: &Place) -> Result<(), Answer> {
+        let found = statat(&place.directory, plain(&place.name), AtFlags::SYMLINK_NOFOLLOW);
+        match found {
+            Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Socket => {
+                if self.caller.broker.is_bound_inside(&found) {
+                    return Ok(());
+                }
+                let refusal = Refusal {
+                    rule: None,
+                    reason: "a socket of the host's is neither moved nor given another name".into(),
+                    suggestion: None,
+                    grantable: Switch::Refused,
+                };
+                self.refuse(ViolationKind::Unix, &place.full(), refusal, REFUSED)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn link_source(&self, from: PathArgument, flags: i32) -> Result<Source, Errno> {
@@ -142,7 +190,7 @@ impl Trial<'_> {
         what: &Place,
         to: &Path,
         new: &Place,
-    ) -> Result<Option<(Check, stockade_policy::Refusal)>, Answer> {
+    ) -> Result<Option<(Check, Refusal)>, Answer> {
         let Ok(kind) = kind_of(what) else { return Ok(None) };
         let naming = match kind {
             FileType::Directory => Naming::MovedDirectory,

@@ -14,9 +14,9 @@ use stockade_policy::{Check, Naming, Refusal, ViolationKind};
 
 impl Trial<'_> {
     pub(super) fn make_directory(mut self, path: PathArgument, mode: u32) -> Result<Answer, Errno> {
+        let _changes = self.caller.broker.changes();
         let place = self.caller.place(path)?;
         self.caller.wear_mask()?;
-        let _changes = self.caller.broker.changes();
         let full = place.full();
         if let Err(answer) = self.judge_new(&place, Naming::Directory) {
             return Ok(answer);
@@ -40,9 +40,9 @@ impl Trial<'_> {
             FileType::Fifo | FileType::Socket => Naming::Special,
             _ => return Err(Errno::PERM),
         };
+        let _changes = self.caller.broker.changes();
         let place = self.caller.place(path)?;
         self.caller.wear_mask()?;
-        let _changes = self.caller.broker.changes();
         let full = place.full();
         if let Err(answer) = self.judge_new(&place, naming) {
             return Ok(answer);
@@ -56,8 +56,8 @@ impl Trial<'_> {
 
     pub(super) fn symlink(mut self, target: u64, path: PathArgument) -> Result<Answer, Errno> {
         let target = self.caller.path(target)?;
-        let place = self.caller.place(path)?;
         let _changes = self.caller.broker.changes();
+        let place = self.caller.place(path)?;
         let full = place.full();
         let beside = !target.to_bytes().contains(&b'/') && !matches!(target.to_bytes(), b"." | b"..");
         let naming = if beside { Naming::SymlinkBeside } else { Naming::Symlink };
@@ -74,8 +74,8 @@ impl Trial<'_> {
     }
 
     pub(super) fn unlink(mut self, path: PathArgument, flags: i32) -> Result<Answer, Errno> {
-        let place = self.caller.place(path)?;
         let _changes = self.caller.broker.changes();
+        let place = self.caller.place(path)?;
         let full = place.full();
         if let Err(answer) = self.judge_change(ViolationKind::Unlink, &place) {
             return Ok(answer);
@@ -95,8 +95,8 @@ impl Trial<'_> {
 
     pub(super) fn truncate(mut self, path: PathArgument, length: i64) -> Result<Answer, Errno> {
         let length = u64::try_from(length).map_err(|_| Errno::INVAL)?;
-        let Led::To(place) = self.caller.lead(path, Follow::Yes)? else { return Err(Errno::ACCESS) };
         let _changes = self.caller.broker.changes();
+        let Led::To(place) = self.caller.lead(path, Follow::Yes)? else { return Err(Errno::ACCESS) };
         let full = place.full();
         match self.hear(ViolationKind::Write, &full, self.caller.broker.judge.change(&full)) {
             Err(answer) => return Ok(answer),

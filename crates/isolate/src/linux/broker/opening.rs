@@ -72,12 +72,13 @@ impl Trial<'_> {
         if !wish.changes() {
             return self.read(path, wish);
         }
+        let broker = self.caller.broker;
+        // Before anything is resolved: what is judged must still be where it was when the act is done.
+        let mut changes = broker.changes();
         let text = self.caller.path(path.address)?;
         let base = self.caller.base(path, text.to_bytes())?;
         let mut led = self.caller.enter(base, text.to_bytes())?;
         self.caller.wear_mask()?;
-        let broker = self.caller.broker;
-        let mut changes = broker.changes();
         for _ in 0..MOST_LINKS {
             let place = match led {
                 Led::To(place) => place,
@@ -234,7 +235,8 @@ impl Trial<'_> {
         }
         let reads = |flags: OFlags| flags & OFlags::RWMODE != OFlags::WRONLY;
         let writes = |flags: OFlags| flags & OFlags::RWMODE != OFlags::RDONLY;
-        if (reads(wish.flags) && !reads(open_for)) || (writes(wish.flags) && !writes(open_for)) {
+        let cuts = wish.flags.contains(OFlags::TRUNC) && !writes(open_for);
+        if cuts || (reads(wish.flags) && !reads(open_for)) || (writes(wish.flags) && !writes(open_for)) {
             return Err(Errno::ACCESS);
         }
         let mut flags = (wish.flags - OFlags::CREATE - OFlags::EXCL - OFlags::NOFOLLOW)

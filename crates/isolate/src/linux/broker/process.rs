@@ -14,7 +14,6 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg};
-use std::collections::HashSet;
 use std::mem::MaybeUninit;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::{Judge, MountKind, Plan, RootView};
 
 /// Calls that may take their time at once.
-const MOST_ASIDE: usize = 64;
+const MOST_ASIDE: usize = 512;
 pub(super) const STACK: usize = 256 * 1024;
 
 /// What all threads of the broker share.
@@ -43,6 +42,8 @@ pub(super) struct Broker {
     questions: Mutex<Questions>,
     kept: Mutex<Kept>,
     tally: Mutex<Tally>,
+    /// Sockets that were bound inside.
+    bound: Mutex<Vec<OwnedFd>>,
     asides: AtomicUsize,
     /// Threads that answer, and those of them that wait for a call.
     pub(super) hired: AtomicUsize,
@@ -54,8 +55,6 @@ pub(super) struct Broker {
 pub(super) struct Changes {
     /// Files that get their names when their content has been checked.
     pub(super) deferred: Vec<Deferred>,
-    /// Sockets that were bound inside, by device and inode.
-    pub(super) sockets: HashSet<(u64, u64)>,
 }
 
 /// What a new broker is given.
@@ -107,6 +106,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         questions: Mutex::default(),
         kept: Mutex::default(),
         tally: Mutex::default(),
+        bound: Mutex::default(),
         asides: AtomicUsize::new(0),
         hired: AtomicUsize::new(0),
         idle: AtomicUsize::new(0),
@@ -189,6 +189,10 @@ impl Broker {
 
     pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn bound(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {

@@ -112,7 +112,7 @@ impl Caller<'_> {
     /// Leaves /proc again through one of the caller's own doors.
     fn through_proc(&self, rest: Vec<u8>) -> Result<Led, Errno> {
         let own = rest.strip_prefix(b"self/").or_else(|| rest.strip_prefix(b"thread-self/"));
-        let Some(own) = own else { return Ok(Led::IntoProc(rest)) };
+        let Some(own) = own else { return self.by_own_number(rest) };
         let beyond = |name: &[u8]| {
             let tail = own.strip_prefix(name)?.strip_prefix(b"/")?;
             (!tail.is_empty()).then(|| tail.to_vec())
@@ -133,6 +133,18 @@ impl Caller<'_> {
             return self.enter(Base::Directory(Arc::new(self.descriptor(number)?)), below);
         }
         Ok(Led::IntoProc(rest))
+    }
+
+    /// `/proc/123/...` where 123 is the caller itself.
+    fn by_own_number(&self, rest: Vec<u8>) -> Result<Led, Errno> {
+        let slash = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
+        let number = std::str::from_utf8(&rest[..slash]).ok().and_then(|number| number.parse::<u32>().ok());
+        match number {
+            Some(number) if number == self.identity().pid => {
+                self.through_proc([b"self", &rest[slash..]].concat())
+            }
+            _ => Ok(Led::IntoProc(rest)),
+        }
     }
 
     /// The path of an open directory, as everybody in the sandbox sees it.
@@ -179,6 +191,11 @@ fn in_proc(path: &[u8]) -> Option<Vec<u8>> {
         let mut parts = rest.components();
         while let Some(part) = parts.next() {
             match part {
+                // Out of /proc again.
+                Component::ParentDir if tidy.as_os_str().is_empty() => {
+                    let rest = Path::new("/").join(parts.as_path());
+                    return in_proc(rest.as_os_str().as_bytes());
+                }
                 Component::ParentDir => drop(tidy.pop()),
                 Component::CurDir => {}
                 other => tidy.push(other),

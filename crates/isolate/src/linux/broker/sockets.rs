@@ -3,16 +3,19 @@
 use super::act::Answer;
 use super::call::Follow;
 use super::caller::Base;
+use super::process::Broker;
 use super::resolve::{Led, Place};
 use super::trial::Trial;
 use crate::linux::sys;
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fcntl_getfl, fstat, openat2, statat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fcntl_getfl, fstat, openat2};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, sockopt};
 use std::ffi::CString;
 use stockade_policy::{Naming, Refusal, Switch, ViolationKind};
 
+/// Sockets bound inside that are remembered.
+const MOST_BOUND: usize = 256;
 /// The longest address of any family that may be used inside.
 const LONGEST: u64 = 128;
 
@@ -38,7 +41,7 @@ impl Trial<'_> {
         if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
             return Err(Errno::CONNREFUSED);
         }
-        let bound_inside = self.caller.broker.changes().sockets.contains(&(found.st_dev, found.st_ino));
+        let bound_inside = self.caller.broker.is_bound_inside(&found);
         let mut trial = self;
         if !bound_inside {
             let full = place.full();
@@ -66,12 +69,12 @@ impl Trial<'_> {
                 return Ok(Answer::DONE);
             }
         };
+        let broker = self.caller.broker;
+        let _changes = broker.changes();
         let text = path.to_bytes();
         let base = self.base_of(text)?;
         let Led::To(place) = self.caller.enter(base, text)? else { return Err(Errno::ACCESS) };
         self.caller.wear_mask()?;
-        let broker = self.caller.broker;
-        let mut changes = broker.changes();
         if let Err(answer) = self.judge_new(&place, Naming::Special) {
             return Ok(answer);
         }
@@ -79,8 +82,7 @@ impl Trial<'_> {
         let subjects = || vec![(ViolationKind::Create, full)];
         Ok(self.finish(subjects, None, || {
             bind_at(broker, &socket, &place)?;
-            let found = statat(&place.directory, &place.name, AtFlags::SYMLINK_NOFOLLOW)?;
-            changes.sockets.insert((found.st_dev, found.st_ino));
+            broker.remember_socket(&place);
             Ok(Answer::DONE)
         }))
     }
@@ -132,6 +134,29 @@ impl Trial<'_> {
     }
 }
 
+impl Broker {
+    /// Whether a socket file was made by a command in this sandbox.
+    pub(super) fn is_bound_inside(&self, found: &Stat) -> bool {
+        let same = |socket: &OwnedFd| {
+            fstat(socket).is_ok_and(|known| (known.st_dev, known.st_ino) == (found.st_dev, found.st_ino))
+        };
+        self.bound().iter().any(same)
+    }
+
+    /// Remembers a socket that was just bound. The descriptor keeps its number from being used again.
+    fn remember_socket(&self, place: &Place) {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat2(&place.directory, &place.name, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        if let Ok(socket) = opened {
+            let mut bound = self.bound();
+            if bound.len() >= MOST_BOUND {
+                bound.remove(0);
+            }
+            bound.push(socket);
+        }
+    }
+}
+
 /// Where a connection goes.
 enum Target {
     /// An address without a path in it.
@@ -153,7 +178,7 @@ impl Target {
     }
 }
 
-fn bind_at(broker: &super::process::Broker, socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
+fn bind_at(broker: &Broker, socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
     rustix::process::fchdir(&place.directory)?;
     let bound = SocketAddrUnix::new(place.name.as_c_str()).and_then(|name| rustix::net::bind(socket, &name));
     rustix::process::fchdir(&broker.proc)?;

@@ -28,8 +28,8 @@ pub(crate) use mounts::{Attributes, set_attributes};
 pub(crate) use network::raise_loopback;
 pub(crate) use notify::{Held, Listener, install_listener};
 pub(crate) use process::{
-    chdir_past_broker, close_all_but, close_on_exec_from, exit_now, kill_everyone, open_past_broker,
-    place_descriptor, random_number, reap, reap_pidfd, shed_privileges,
+    chdir_past_broker, close_all_but, close_on_exec_from, ended_well, exit_now, kill_everyone,
+    open_past_broker, place_descriptor, random_number, reap, reap_pidfd, shed_privileges,
 };
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, reset_signals};

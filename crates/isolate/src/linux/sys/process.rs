@@ -53,6 +53,24 @@ pub(crate) fn reap_pidfd(pidfd: BorrowedFd<'_>) -> Result<(), Errno> {
     }
 }
 
+/// Whether the process a descriptor means ended by itself with status 0. Blocks until it has ended, and
+/// leaves it to be reaped.
+pub(crate) fn ended_well(pidfd: BorrowedFd<'_>) -> bool {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `info` outlives the call; all-zero is valid should the kernel write nothing, and si_status may
+    // be read after a wait that succeeded.
+    unsafe {
+        let waited = libc::waitid(
+            libc::P_PIDFD,
+            pidfd.as_raw_fd() as libc::id_t,
+            info.as_mut_ptr(),
+            libc::WEXITED | libc::WNOWAIT | libc::__WALL,
+        );
+        let info = info.assume_init();
+        waited == 0 && info.si_code == libc::CLD_EXITED && info.si_status() == 0
+    }
+}
+
 /// Ends this process at once: no destructors, no exit handlers of the program we are a copy of.
 pub(crate) fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` never returns and touches no memory.
