@@ -24,8 +24,9 @@ usage: cargo xtask COMMAND
                               tests, generated files
   generate [--check]          write the schema, the man pages and the completions, or compare them
   dist                        build the binary as it is shipped, linked statically: target/dist/stockade
-  bench [--quick] [--markdown]
-                              build as shipped and measure, against other sandboxes where there are any
+  bench [--quick] [--small] [--markdown] [--only PART]...
+                              build as shipped and measure, against other sandboxes where there are any;
+                              parts: start, rules, crowd, memory, broker, calls, tree, git, cargo, npm, pip, tar
 ";
 
 fn main() -> ExitCode {

@@ -55,6 +55,6 @@ pub(super) fn pip(caller: &Caller, grounds: &Grounds, files: usize) -> Result<Ta
     let mut argv = words(&[&python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]);
     argv.extend(words(&["--disable-pip-version-check", "--root-user-action=ignore", "--prefix", "site"]));
     argv.push(wheel.into());
-    // The directory of the modules has the interpreter's version in its name.
-    Ok(Task { argv, ready: |_| Ok(()), made: "site/lib".into() })
+    // Where in it the modules lie depends on the interpreter.
+    Ok(Task { argv, ready: |_| Ok(()), made: "site".into() })
 }

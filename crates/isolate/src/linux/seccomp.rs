@@ -154,9 +154,9 @@ pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<
         blocks.entry(rule.call).or_default().push((rule.when, SECCOMP_RET_USER_NOTIF));
     }
     let mut program = beginning();
-    // None of these looks at the argument; clone does only with flags that nobody inside needs it for.
-    for (call, argument) in [(libc::SYS_openat, 5), (libc::SYS_chdir, 5), (libc::SYS_clone, 2)] {
-        let at = ARGS_OFFSET + 8 * argument;
+    const LAST_ARGUMENT: u32 = ARGS_OFFSET + 8 * 5;
+    for call in [libc::SYS_openat, libc::SYS_chdir] {
+        let at = LAST_ARGUMENT;
         program.extend([
             jump(BPF_JEQ, call as u32, 0, 6),
             load(at + offset(Half::Low)),

@@ -41,7 +41,6 @@ impl Answer {
             Self::GoOn => listener.go_on(held.id),
             Self::Later => Ok(()),
             Self::Descriptor(handed) => {
-                let _kept = broker.keep_here(held.thread);
                 let given =
                     listener.hand_over(held.id, handed.descriptor.as_fd(), handed.at, handed.close_on_exec);
                 match given {

@@ -56,8 +56,6 @@ pub(super) enum Call {
     },
     /// File mask or working directory: what is remembered of them is over.
     Surroundings,
-    /// Something is started, or cores are asked about.
-    Start,
     Close {
         number: i32,
     },
@@ -102,7 +100,6 @@ impl Call {
             libc::SYS_unlinkat => Self::Unlink { path: at(a, b), flags: c as i32 },
             libc::SYS_truncate => Self::Truncate { path: here(a), length: b as i64 },
             libc::SYS_umask | libc::SYS_chdir | libc::SYS_fchdir => Self::Surroundings,
-            libc::SYS_clone | libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => Self::Start,
             libc::SYS_close => Self::Close { number: a as i32 },
             libc::SYS_connect => Self::Connect { socket: a as i32, address: b, length: c },
             libc::SYS_bind => Self::Bind { socket: a as i32, address: b, length: c },
@@ -144,7 +141,6 @@ impl Call {
             libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
                 Self::Metadata { path: here(a), follow: Follow::Yes }
             }
-            libc::SYS_fork | libc::SYS_vfork => Self::Start,
             libc::SYS_lchown => Self::Metadata { path: here(a), follow: Follow::No },
             libc::SYS_futimesat => {
                 Self::Metadata { path: PathArgument { directory: a as i32, address: b }, follow: Follow::Yes }

@@ -15,7 +15,6 @@ mod call;
 mod caller;
 mod channel;
 mod contents;
-mod cores;
 mod deeds;
 mod deferred;
 mod launcher;

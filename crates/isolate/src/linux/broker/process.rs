@@ -1,7 +1,6 @@
 //! The broker's process: taking its place, and what its threads share.
 
 use super::channel::{self, Said, Told};
-use super::cores::Kept;
 use super::deferred::Deferred;
 use super::memory::Memory;
 use super::questions::Questions;
@@ -40,7 +39,6 @@ pub(super) struct Broker {
     changes: Mutex<Changes>,
     memory: Mutex<Memory>,
     questions: Mutex<Questions>,
-    kept: Mutex<Kept>,
     tally: Mutex<Tally>,
     /// Sockets that were bound inside.
     bound: Mutex<Vec<OwnedFd>>,
@@ -104,7 +102,6 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         changes: Mutex::default(),
         memory: Mutex::default(),
         questions: Mutex::default(),
-        kept: Mutex::default(),
         tally: Mutex::default(),
         bound: Mutex::default(),
         asides: AtomicUsize::new(0),
@@ -197,10 +194,6 @@ impl Broker {
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn questions(&self) -> MutexGuard<'_, Questions> {

@@ -77,13 +77,6 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
             broker.memory().forget();
             Ok(Answer::GoOn)
         }
-        Call::Start => match broker.refused_by_table(held) {
-            Some(refused) => Ok(trial.refuse_call(refused)),
-            None => {
-                broker.let_go(held.thread);
-                Ok(Answer::GoOn)
-            }
-        },
         Call::Close { number } => trial.close(number),
         Call::Connect { socket, address, length } => trial.connect(socket, address, length),
         Call::Bind { socket, address, length } => trial.bind(socket, address, length),

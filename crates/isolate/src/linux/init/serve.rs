@@ -163,13 +163,8 @@ impl Server<'_> {
             terminal: ends.as_ref().map(|(_, inner)| inner.as_fd()),
             failure: None,
         };
-        let pid = sys::start_sharing_memory(
-            &mut self.workspace.stack,
-            &mut start,
-            become_command,
-            self.script.cookie,
-        )
-        .map_err(at(Stage::Process))?;
+        let pid = sys::start_sharing_memory(&mut self.workspace.stack, &mut start, become_command)
+            .map_err(at(Stage::Process))?;
         if let Some(failure) = start.failure {
             return Err(failure);
         }

@@ -104,32 +104,3 @@ pub(crate) fn bind_raw(socket: &OwnedFd, address: &[u8]) -> Result<(), Errno> {
     )
     .map(drop)
 }
-
-/// Cores a thread may run on.
-#[derive(Clone, Copy)]
-pub(crate) struct Cores(libc::cpu_set_t);
-
-/// Keeps a thread that is about to be woken on the core we run on; returns where it could run before.
-pub(crate) fn keep_on_this_core(thread: u32) -> Option<Cores> {
-    let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: all-zero is a valid, empty set; the kernel reads and writes sets that outlive the calls.
-    unsafe {
-        let mut usual: libc::cpu_set_t = std::mem::zeroed();
-        let mut here: libc::cpu_set_t = std::mem::zeroed();
-        let core = usize::try_from(libc::sched_getcpu()).ok()?;
-        let known = libc::sched_getaffinity(thread as i32, size, &raw mut usual) == 0;
-        let movable = known && core < libc::CPU_SETSIZE as usize && libc::CPU_ISSET(core, &usual);
-        if !movable || libc::CPU_COUNT(&usual) == 1 {
-            return None;
-        }
-        libc::CPU_SET(core, &mut here);
-        let kept = libc::sched_setaffinity(thread as i32, size, &raw const here) == 0;
-        kept.then_some(Cores(usual))
-    }
-}
-
-/// Lets a thread run on these cores again.
-pub(crate) fn let_run_on(thread: u32, cores: &Cores) {
-    // SAFETY: the kernel reads a set that outlives the call. Should the thread be gone, nothing happens.
-    unsafe { libc::sched_setaffinity(thread as i32, size_of::<libc::cpu_set_t>(), &raw const cores.0) };
-}

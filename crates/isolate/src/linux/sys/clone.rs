@@ -54,23 +54,11 @@ extern "C" fn enter<T>(call: *mut c_void) -> c_int {
 }
 
 /// SAFETY of the caller: `call` and `stack` outlive the new process, or its sharing of our memory.
-unsafe fn share<T>(
-    stack: &mut [u8],
-    call: &mut Call<'_, T>,
-    flags: c_int,
-    cookie: u64,
-) -> Result<u32, Errno> {
+unsafe fn share<T>(stack: &mut [u8], call: &mut Call<'_, T>, flags: c_int) -> Result<u32, Errno> {
     let top = stack.as_mut_ptr_range().end.map_addr(|address| address & !15);
     // SAFETY: the stack is ours alone and aligned by masking; the rest is promised by the caller.
     let pid = unsafe {
-        libc::clone(
-            enter::<T>,
-            top.cast(),
-            flags | libc::CLONE_VM | libc::SIGCHLD,
-            (&raw mut *call).cast(),
-            // Without CLONE_PARENT_SETTID the kernel does not look at it; the broker's filter does.
-            cookie as usize as *mut c_void,
-        )
+        libc::clone(enter::<T>, top.cast(), flags | libc::CLONE_VM | libc::SIGCHLD, (&raw mut *call).cast())
     };
     check(pid.into()).map(|pid| pid as u32)
 }
@@ -83,8 +71,7 @@ pub(crate) fn start_sharing_memory<T>(
     stack: &mut [u8],
     state: &mut T,
     body: fn(&mut T) -> !,
-    cookie: u64,
 ) -> Result<u32, Errno> {
     // SAFETY: CLONE_VFORK suspends us, and keeps this frame alive, until the child stops sharing.
-    unsafe { share(stack, &mut Call { state, body }, libc::CLONE_VFORK, cookie) }
+    unsafe { share(stack, &mut Call { state, body }, libc::CLONE_VFORK) }
 }

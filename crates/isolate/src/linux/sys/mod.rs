@@ -18,8 +18,8 @@ mod target;
 mod watch;
 
 pub(crate) use broker::{
-    Cores, Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces,
-    fork_broker, keep_on_this_core, keep_only_tracing, let_run_on, unshare_file_mask,
+    Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces, fork_broker,
+    keep_only_tracing, unshare_file_mask,
 };
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
 pub(crate) use image::{Exec, ImageBuilder};
