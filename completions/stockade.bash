@@ -19,6 +19,9 @@ _stockade() {
             stockade,__witness)
                 cmd="stockade__subcmd____witness"
                 ;;
+            stockade,audit)
+                cmd="stockade__subcmd__audit"
+                ;;
             stockade,completions)
                 cmd="stockade__subcmd__completions"
                 ;;
@@ -27,6 +30,9 @@ _stockade() {
                 ;;
             stockade,explain)
                 cmd="stockade__subcmd__explain"
+                ;;
+            stockade,grants)
+                cmd="stockade__subcmd__grants"
                 ;;
             stockade,plan)
                 cmd="stockade__subcmd__plan"
@@ -43,6 +49,18 @@ _stockade() {
             stockade,srt)
                 cmd="stockade__subcmd__srt"
                 ;;
+            stockade,violations)
+                cmd="stockade__subcmd__violations"
+                ;;
+            stockade__subcmd__audit,show)
+                cmd="stockade__subcmd__audit__subcmd__show"
+                ;;
+            stockade__subcmd__audit,verify)
+                cmd="stockade__subcmd__audit__subcmd__verify"
+                ;;
+            stockade__subcmd__grants,revoke)
+                cmd="stockade__subcmd__grants__subcmd__revoke"
+                ;;
             *)
                 ;;
         esac
@@ -50,7 +68,7 @@ _stockade() {
 
     case "${cmd}" in
         stockade)
-            opts="-h -V --help --version run plan explain presets schema doctor completions srt __witness"
+            opts="-h -V --help --version run plan explain presets schema doctor grants violations audit completions srt __witness"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -66,6 +84,60 @@ _stockade() {
         stockade__subcmd____witness)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__audit)
+            opts="-h --help verify show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__audit__subcmd__show)
+            opts="-h --since --until --kind --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__audit__subcmd__verify)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -106,7 +178,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__explain)
-            opts="-h --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --env --pass-env --timeout --max-file --max-output --read --write --json --help"
+            opts="-h --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --read --write --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -140,6 +212,14 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --allow-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trace)
+                    COMPREPLY=($(compgen -W "reads" -- "${cur}"))
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -167,8 +247,36 @@ _stockade() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        stockade__subcmd__grants)
+            opts="-h --json --help revoke"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__grants__subcmd__revoke)
+            opts="-h --all --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         stockade__subcmd__plan)
-            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --env --pass-env --timeout --max-file --max-output --allow-domain --allow-unix --memory --cpus --pids --ask --overlay --publish --forward-port --help"
+            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --allow-domain --memory --cpus --pids --overlay --publish --forward-port --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -187,6 +295,14 @@ _stockade() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ask)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ask-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -226,6 +342,14 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --allow-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trace)
+                    COMPREPLY=($(compgen -W "reads" -- "${cur}"))
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -250,10 +374,6 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --allow-unix)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -263,10 +383,6 @@ _stockade() {
                     return 0
                     ;;
                 --pids)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --ask)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -300,7 +416,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__run)
-            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --env --pass-env --timeout --max-file --max-output --allow-domain --allow-unix --memory --cpus --pids --ask --overlay --publish --forward-port --help"
+            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --allow-domain --memory --cpus --pids --overlay --publish --forward-port --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -319,6 +435,14 @@ _stockade() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ask)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ask-timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -358,6 +482,14 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --allow-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trace)
+                    COMPREPLY=($(compgen -W "reads" -- "${cur}"))
+                    return 0
+                    ;;
                 --env)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -382,10 +514,6 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --allow-unix)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -395,10 +523,6 @@ _stockade() {
                     return 0
                     ;;
                 --pids)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --ask)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -438,6 +562,52 @@ _stockade() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__violations)
+            opts="-h --since --until --kind --path --sandbox --program --text --limit --all --json --clear --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sandbox)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --text)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
