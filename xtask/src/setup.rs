@@ -28,6 +28,8 @@ const TESTS: &[Need] = &[
     Need { package: "python3-venv", present: || machine::python_has("venv, ensurepip") },
     Need { package: "python3-pip", present: || machine::python_has("pip") },
     Need { package: "strace", present: || machine::has_program("strace") },
+    Need { package: "acl", present: || machine::has_program("setfacl") },
+    Need { package: "rsync", present: || machine::has_program("rsync") },
     Need { package: "nodejs", present: || machine::has_program("node") },
     Need { package: "npm", present: || machine::has_program("npm") },
     Need { package: "gcc", present: || machine::has_program("gcc") },

@@ -154,6 +154,23 @@ fn the_strict_preset() {
     });
 }
 
+/// However the start of the broker and the change of the root fall together, it sees the sandbox's root.
+#[test]
+fn a_listed_root_is_the_brokers_too() {
+    each_caller(|world| {
+        let listed = world.file(world.outside.join("listed/f"), "listed");
+        let settings = world.settings(
+            serde_json::json!({"filesystem": {"readScope": "workspace", "allowRead": [listed.parent().unwrap(), binaries_dir()]}})
+                .to_string(),
+        );
+        for _ in 0..60 {
+            let write = ["write", listed.to_str().unwrap()];
+            world.run().with("--settings", &settings).probe(write).errno(&["EROFS"]);
+        }
+        assert_eq!(std::fs::read(&listed).unwrap(), b"listed");
+    });
+}
+
 /// Reading limited to the system, the workspace and what is listed.
 #[test]
 fn read_scope_workspace() {

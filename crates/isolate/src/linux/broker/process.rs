@@ -88,7 +88,12 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         .map_err(at("speak to the first process"))?;
     drop(given.init);
     let judge = Judge::new(&given.plan);
-    let (listener, unmasked) = receive_listener(&given.from_init).map_err(at("get the held calls"))?;
+    let Handed { listener, root, unmasked } =
+        receive_listener(&given.from_init).map_err(at("get the held calls"))?;
+    // We may have entered while the host's root lay over the sandbox's own.
+    rustix::process::fchdir(&root)
+        .and_then(|()| rustix::process::chroot(c"."))
+        .map_err(at("take the sandbox's root"))?;
     // After the first process has mapped our ids: only then is there something to keep.
     sys::keep_only_tracing().map_err(at("give up privileges"))?;
     let broker = Arc::new(Broker {
@@ -119,10 +124,20 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     }
 }
 
+/// What the first process hands over.
+struct Handed {
+    /// The end that answers held calls.
+    listener: OwnedFd,
+    /// The sandbox's root.
+    root: OwnedFd,
+    /// The host's files without masks, where somebody can be asked.
+    unmasked: Option<OwnedFd>,
+}
+
 /// Waits for the first process to hand over the end that answers held calls.
-fn receive_listener(from: &OwnedFd) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
+fn receive_listener(from: &OwnedFd) -> Result<Handed, Errno> {
     let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     loop {
         match recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
@@ -134,7 +149,10 @@ fn receive_listener(from: &OwnedFd) -> Result<(OwnedFd, Option<OwnedFd>), Errno>
         }
     }
     let received = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => Some((descriptors.next()?, descriptors.next())),
+        RecvAncillaryMessage::ScmRights(mut descriptors) => {
+            let (listener, root) = (descriptors.next()?, descriptors.next()?);
+            Some(Handed { listener, root, unmasked: descriptors.next() })
+        }
         _ => None,
     });
     received.ok_or(Errno::BADMSG)

@@ -15,6 +15,7 @@ use super::script::Script;
 use super::sys;
 use super::wire::{Order, PACKET, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Resource, Rlimit};
@@ -129,18 +130,26 @@ fn seal(script: &Script, to_broker: OwnedFd, unmasked: Option<OwnedFd>) -> Built
         None => Ok(()),
         Some(program) => {
             let listener = sys::install_listener(program).during(Step::Broker)?;
-            hand_over(&to_broker, &listener, unmasked.as_ref()).during(Step::Broker)
+            // Whatever stood over the root when it entered, from here on it sees what we see.
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let root = sys::open_past_broker(c"/", flags, script.cookie).during(Step::Broker)?;
+            hand_over(&to_broker, &listener, &root, unmasked.as_ref()).during(Step::Broker)
         }
     }
 }
 
-/// Gives the broker the end that answers held calls, and the host's files without masks; ours are closed
-/// on return, so that no held call waits for a broker that is gone.
-fn hand_over(to_broker: &OwnedFd, listener: &OwnedFd, unmasked: Option<&OwnedFd>) -> Result<(), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+/// Gives the broker the end that answers held calls, our root, and the host's files without masks; ours
+/// are closed on return, so that no held call waits for a broker that is gone.
+fn hand_over(
+    to_broker: &OwnedFd,
+    listener: &OwnedFd,
+    root: &OwnedFd,
+    unmasked: Option<&OwnedFd>,
+) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let carried = [listener.as_fd(), unmasked.unwrap_or(listener).as_fd()];
-    let count = if unmasked.is_some() { 2 } else { 1 };
+    let carried = [listener.as_fd(), root.as_fd(), unmasked.unwrap_or(listener).as_fd()];
+    let count = if unmasked.is_some() { 3 } else { 2 };
     ancillary.push(SendAncillaryMessage::ScmRights(&carried[..count]));
     sendmsg(to_broker, &[IoSlice::new(&[1])], &mut ancillary, SendFlags::NOSIGNAL).map(drop)
 }
