@@ -12,6 +12,9 @@ pub enum Limit {
     Within(Duration),
 }
 
+/// Who reads the ratios has to know how much the machine was disturbed.
+const SPREAD: &str = "bare: slowest / fastest";
+
 /// Rows of a table with one column for each way.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -24,7 +27,8 @@ pub struct Comparison {
 impl Comparison {
     /// A table without rows.
     pub fn new(title: impl Into<String>, ways: &[&'static str]) -> Self {
-        let head: Vec<&str> = std::iter::once("what").chain(ways.iter().copied()).chain(["runs"]).collect();
+        let head: Vec<&str> =
+            std::iter::once("what").chain(ways.iter().copied()).chain([SPREAD, "runs"]).collect();
         Self { table: Table::new(title, &head), ways: ways.to_vec(), promises: Vec::new() }
     }
 
@@ -42,6 +46,7 @@ impl Comparison {
             }
         }
         cells.resize(self.ways.len() + 1, "-".to_owned());
+        cells.push(first.map_or_else(|| "-".to_owned(), |first| format!("{:.2}", first.spread())));
         cells.push(taken.iter().flatten().map(|samples| samples.count()).min().unwrap_or(0).to_string());
         self.table.row(cells);
     }
@@ -147,7 +152,9 @@ mod tests {
         comparison.row("tar", &[Some(&bare), Some(&walls), Some(&broker)], &limits);
         let (text, promises) = rendered(comparison);
         assert!(
-            text.contains("tar   100.0 ms  104.0 ms, 1.04 × ≤ 1.05  160.0 ms, 1.60 × > 1.50     1"),
+            text.contains(
+                "tar   100.0 ms  104.0 ms, 1.04 × ≤ 1.05  160.0 ms, 1.60 × > 1.50                     1.00     1"
+            ),
             "{text}"
         );
         let verdicts: Vec<_> =

@@ -24,6 +24,11 @@ impl Samples {
         self.0[(self.0.len() * 9).div_ceil(10) - 1]
     }
 
+    /// The slowest in units of the fastest: on a machine that does nothing else it is near one.
+    pub fn spread(&self) -> f64 {
+        self.0[self.0.len() - 1].as_secs_f64() / self.0[0].as_secs_f64()
+    }
+
     /// How many were taken.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -53,6 +58,12 @@ mod tests {
     fn nine_of_ten() {
         assert_eq!(samples(1..=10).p90(), Duration::from_millis(9));
         assert_eq!(samples([7]).p90(), Duration::from_millis(7));
+    }
+
+    #[test]
+    fn slowest_and_fastest() {
+        assert_eq!(samples([4, 1, 3]).spread(), 4.0);
+        assert_eq!(samples([7]).spread(), 1.0);
     }
 
     #[test]

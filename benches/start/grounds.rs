@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// As many as the largest set of rules names.
 const FILES: usize = 10_000;
@@ -13,6 +14,8 @@ const FILES_IN_A_DIRECTORY: usize = 100;
 pub(crate) struct Grounds {
     directory: tempfile::TempDir,
     places: Cell<usize>,
+    /// What making one file took.
+    pub(crate) per_file: Duration,
 }
 
 /// A workspace that is used once, and a place for the caches of a command that has no sandbox.
@@ -31,11 +34,13 @@ impl Grounds {
             .prefix("bench-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
             .context("could not make a directory to measure in")?;
-        let grounds = Self { directory, places: Cell::new(0) };
+        let mut grounds = Self { directory, places: Cell::new(0), per_file: Duration::ZERO };
         make_directory(&grounds.workspace())?;
+        let begin = Instant::now();
         for file in grounds.files_inside().chain(grounds.files_outside()) {
             write(&file, "x")?;
         }
+        grounds.per_file = begin.elapsed() / (2 * FILES) as u32;
         Ok(grounds)
     }
 

@@ -50,6 +50,7 @@ fn run(options: &Options) -> Result<()> {
     let library = Library::open(&grounds)?;
     let caller = Caller::new(&grounds)?;
     let mut report = Report::new(options.format);
+    report.condition(grounds.per_file);
     if options.wants("start") {
         start::measure(&tools, &library, &grounds, effort.start, &mut report);
     }
@@ -65,15 +66,16 @@ fn run(options: &Options) -> Result<()> {
     if options.wants("broker") {
         broker::measure(&library, &grounds, effort.start, &mut report)?;
     }
-    if options.wants("calls") {
-        calls::measure(&caller, &grounds, effort.calls, scale.calls, &mut report)?;
-    }
     if options.wants("tree") {
         tree::measure(&tools, &caller, &grounds, effort.tree, scale.tree, &mut report)?;
     }
     let works = options.works();
     if !works.is_empty() {
         work::measure(&works, &caller, &grounds, effort.work, scale.work, &mut report)?;
+    }
+    // Last, because it removes files.
+    if options.wants("calls") {
+        calls::measure(&caller, &grounds, effort.calls, scale.calls, &mut report)?;
     }
     report.finish();
     Ok(())

@@ -1,7 +1,10 @@
 //! Prints tables as they come and keeps the promises for the end.
 
 use std::time::Duration;
-use stockade_bench::{Comparison, Format, Lap, Promise, Samples, Table};
+use stockade_bench::{Comparison, Format, Lap, Promise, Samples, Table, readable};
+
+/// More than any disk needs to note a new file in memory.
+const SLOW: Duration = Duration::from_micros(150);
 
 /// Where results go.
 pub(crate) struct Report {
@@ -30,6 +33,17 @@ impl Report {
         let (table, promises) = comparison.finish();
         self.print(&table, laps);
         self.promises.extend(promises);
+    }
+
+    /// Says in what condition the file system is: after many files were removed, some make new ones ten times
+    /// as slowly for minutes, and whatever makes files then seems to cost nothing on top.
+    pub(crate) fn condition(&self, per_file: Duration) {
+        let verdict = if per_file > SLOW {
+            ", which is slow: wait some minutes, or the ratios mean little"
+        } else {
+            ""
+        };
+        println!("Making a file takes {} here{verdict}.\n", readable(per_file));
     }
 
     /// Says what is not measured at all.

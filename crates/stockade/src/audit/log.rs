@@ -125,8 +125,12 @@ impl AuditLog {
         };
         let mut file = self.open()?;
         let mut size = self.size(&file)?;
-        let tail = self.tail(&file, size)?;
+        let mut tail = self.tail(&file, size)?;
         let found = locked.read()?;
+        if size > 0 && tail.unfinished.is_some() && was_killed(&tail, found) {
+            size = size.saturating_sub(tail.unfinished.take().map_or(0, |half| half.bytes));
+            file.set_len(size).map_err(|source| self.failed(source))?;
+        }
         let Continuation { mut head, gap } = continuation(&tail, found);
         if found == Found::Nothing && gap.is_none() {
             // Before the first line, so that killed after it the head lags instead of missing.
@@ -237,6 +241,19 @@ struct Gap {
     /// The number its line gets.
     seq: u64,
     event: AuditEvent,
+}
+
+/// Whether half a line at the end is that of a writer who was killed in the middle of it: everything anybody
+/// was told is written stands before it. (The kernel ends a write of a process that is killed between two
+/// pages.)
+fn was_killed(tail: &Tail, found: Found) -> bool {
+    match (&tail.last, found) {
+        (Last::Line(link), Found::Head(head)) => {
+            head.last.seq < link.seq || (head.last.seq, head.last.hash) == (link.seq, link.hash)
+        }
+        (Last::Nothing, Found::Head(head)) => head.last.seq == 0,
+        _ => false,
+    }
 }
 
 /// Compares the end of the log with its head.

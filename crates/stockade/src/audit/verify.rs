@@ -35,6 +35,7 @@ impl AuditLog {
             head: snapshot.head,
             last: None,
             unfinished: None,
+            torn: None,
             at: (self.path.clone(), 0),
             verified: Verified::default(),
         };
@@ -50,6 +51,8 @@ struct Walk {
     last: Option<Link>,
     /// A line without an end that the next one has to account for, and its place.
     unfinished: Option<(Unfinished, (PathBuf, u64))>,
+    /// Where a file ends in the middle of a line.
+    torn: Option<(PathBuf, u64)>,
     /// The line that is looked at.
     at: (PathBuf, u64),
     verified: Verified,
@@ -59,6 +62,10 @@ impl Walk {
     /// Gives the flaw that makes going on pointless.
     fn run(&mut self, files: Vec<Lines>) -> Result<Option<Finding>, AuditError> {
         for mut lines in files {
+            if let Some(at) = self.torn.take() {
+                self.at = at;
+                return Ok(Some(self.finding(Flaw::Unfinished)));
+            }
             self.verified.files += 1;
             self.at = (lines.path.clone(), 0);
             while let Some(line) = lines.next()? {
@@ -85,7 +92,12 @@ impl Walk {
     fn step(&mut self, line: &Line) -> Result<(), Flaw> {
         let line = match line {
             Line::Whole(line) => line,
-            Line::Unfinished(_) => return Err(Flaw::Unfinished),
+            // A writer that is killed leaves half a line, which nobody was told about. What was told about
+            // is in the head.
+            Line::Unfinished(_) => {
+                self.torn = Some(self.at.clone());
+                return Ok(());
+            }
             Line::TooLong => return Err(Flaw::Unreadable),
         };
         let Some(parts) = line::read(line) else {

@@ -48,22 +48,35 @@ fn killed_in_a_rotation_is_no_flaw() {
     assert_eq!(sound(&log).lines, 13);
 }
 
+/// Whoever is killed in the middle of a write was never told that the line is there.
 #[test]
-fn an_unfinished_line_is_found_ended_and_noted() {
+fn half_a_line_of_a_killed_writer_goes() {
     let place = tempfile::tempdir().unwrap();
     let log = filled(place.path(), 3, None);
     let mut file = OpenOptions::new().append(true).open(log.path()).unwrap();
     file.write_all(b"{\"seq\":4,\"time\":1,\"ki").unwrap();
-    assert_eq!(flaw(&log), ("audit.jsonl".into(), 4, Flaw::Unfinished));
-    assert_eq!(append(&log, "next"), 5);
+    assert!(log.verify().unwrap().is_sound());
+    assert_eq!(append(&log, "next"), 4);
+    assert!(log.verify().unwrap().is_sound());
+    assert_eq!(lines(log.path()).len(), 4);
+}
+
+/// Half a line where a whole one was told about is something else.
+#[test]
+fn a_line_that_was_cut_is_found_and_noted() {
+    let place = tempfile::tempdir().unwrap();
+    let log = filled(place.path(), 3, None);
+    let text = fs::read_to_string(log.path()).unwrap();
+    fs::write(log.path(), &text[..text.len() - 10]).unwrap();
+    assert!(matches!(flaw(&log).2, Flaw::CutOff { from: 3, to: 3 }));
+    append(&log, "next");
     let (name, line, found) = flaw(&log);
-    assert_eq!((name.as_str(), line), ("audit.jsonl", 5));
+    assert_eq!((name.as_str(), line), ("audit.jsonl", 4));
     assert!(matches!(found, Flaw::Gap { note } if note.contains("never finished")));
-    assert_eq!(lines(log.path()).len(), 6);
     // The gap accounts for these very bytes and no others.
     let text = fs::read_to_string(log.path()).unwrap();
-    fs::write(log.path(), text.replacen("\"ki\n", "\"kj\n", 1)).unwrap();
-    assert_eq!(flaw(&log), ("audit.jsonl".into(), 4, Flaw::Unreadable));
+    fs::write(log.path(), text.replacen("{\"seq\":3,", "{\"seq\":8,", 1)).unwrap();
+    assert_eq!(flaw(&log), ("audit.jsonl".into(), 3, Flaw::Unreadable));
 }
 
 #[test]
