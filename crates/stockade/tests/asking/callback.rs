@@ -101,7 +101,7 @@ async fn a_callback_allows_every_kind_of_act() {
         ("rmdir gone.d", &[(Unlink, "gone.d")]),
         ("mv from to", &[(Rename, "from"), (Create, "to")]),
         ("ln -s anything link", &[(Create, "link")]),
-        ("ln real hard", &[(Create, "hard")]),
+        ("ln real hard", &[(Write, "real"), (Create, "hard")]),
         ("truncate --no-create --size=1 cut", &[(Write, "cut")]),
         (&connect, &[(Unix, "socket")]),
     ];

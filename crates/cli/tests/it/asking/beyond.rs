@@ -121,6 +121,32 @@ fn a_link_does_not_carry_a_secret() {
     });
 }
 
+/// What a question does not name is not given: the file behind a second name, what a directory holds, what
+/// a move would carry out of a denied place, what the host will run.
+#[test]
+fn a_yes_gives_what_the_question_says() {
+    each_caller(|world| {
+        let settings = world.file(world.home.join(".bashrc"), "host");
+        let secret = world.file(world.home.join(".ssh/id_rsa"), "SECRET");
+        let config = world.dir(world.home.join(".config"));
+        let notes = world.outside.join("notes");
+        let taken = world.outside.join("taken");
+        let acts = [
+            act!["link", &settings, &notes],
+            act!["append", &settings],
+            act!["rename", &secret, &taken],
+            act!["rename", &config, world.home.join("away")],
+        ];
+        let tried =
+            tried(world.run(), &acts, |question| if about(question).0 == "read" { "deny" } else { "once" });
+        for answer in &tried.answers {
+            assert!(!answer.succeeded(), "{}{}", answer.asked(), answer.ran());
+        }
+        assert_eq!(fs::read(&settings).unwrap(), b"host");
+        assert!(config.is_dir() && secret.exists() && !taken.exists() && !notes.exists());
+    });
+}
+
 /// Inside, /tmp is the sandbox's own. What is moved out of it must not be the host's file of that name.
 #[test]
 fn a_name_inside_is_not_the_hosts_name() {

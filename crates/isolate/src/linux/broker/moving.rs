@@ -25,8 +25,15 @@ impl Trial<'_> {
         let (old, new) = (self.caller.place(from)?, self.caller.place(to)?);
         let (old_path, new_path) = (old.full(), new.full());
         let exchange = flags.contains(RenameFlags::EXCHANGE);
+        let (moved, replaced) = (kind_of(&old), kind_of(&new));
+        // A directory takes everything below it along, secrets and our own records included.
+        if [&moved, &replaced].contains(&&Ok(FileType::Directory)) {
+            self.ask_nothing();
+        }
         let judged = self
             .judge_change(ViolationKind::Rename, &old)
+            .and_then(|()| self.judge_carried(&old_path))
+            .and_then(|()| if exchange { self.judge_carried(&new_path) } else { Ok(()) })
             .and_then(|()| self.judge_socket(&old))
             .and_then(|()| self.judge_replaced(&new))
             .and_then(|()| self.judge_moved(&old, &new_path, &new))
@@ -48,8 +55,14 @@ impl Trial<'_> {
             }
             return self.install_moved(check, refusal, &old, &new);
         }
-        let subjects =
-            || vec![(ViolationKind::Rename, old_path.clone()), (ViolationKind::Create, new_path.clone())];
+        let subjects = || {
+            let there = match replaced {
+                Ok(_) if exchange => ViolationKind::Rename,
+                Ok(_) => ViolationKind::Write,
+                Err(_) => ViolationKind::Create,
+            };
+            vec![(ViolationKind::Rename, old_path.clone()), (there, new_path.clone())]
+        };
         let deed = |_| Deed::Rename {
             from: old_path.as_path().into(),
             to: new_path.as_path().into(),
@@ -121,10 +134,24 @@ impl Trial<'_> {
         }))
     }
 
+    /// What may not be read is not carried to where it may be.
+    fn judge_carried(&mut self, path: &Path) -> Result<(), Answer> {
+        match self.hidden(path).filter(|_| self.asks()) {
+            Some(refusal) => self.refuse(ViolationKind::Read, path, refusal, REFUSED),
+            None => Ok(()),
+        }
+    }
+
     /// A second name is a second way to read a file, and to change one whose content is checked.
     fn judge_second_name(&mut self, old: &Path, source: &Source) -> Result<(), Answer> {
         if let Some(refusal) = self.hidden(old) {
             self.refuse(ViolationKind::Read, old, refusal, Errno::XDEV)?;
+        }
+        // And a way to write it, once the new name may be written.
+        if self.asks()
+            && let Some(refusal) = self.caller.broker.judge.why_not(old, ViolationKind::Write)
+        {
+            self.refuse(ViolationKind::Write, old, refusal, Errno::XDEV)?;
         }
         if let Judgement::Refused(refusal) | Judgement::Check(_, refusal) =
             self.caller.broker.judge.change(old)

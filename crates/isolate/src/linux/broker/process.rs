@@ -14,10 +14,11 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg};
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Judge, MountKind, Plan, RootView};
+use stockade_policy::{Glob, GuardPlace, Judge, List, MountKind, Plan, RootView};
 
 /// Calls that may take their time at once.
 const MOST_ASIDE: usize = 512;
@@ -186,6 +187,28 @@ impl Broker {
     /// The name and the error of a call the system-call table refuses.
     pub(super) fn refused_by_table(&self, held: &Held) -> Option<(&'static str, u32)> {
         seccomp::refused(&self.plan.syscalls, Caller::ours(), held.number, &held.arguments)
+    }
+
+    /// Whether a path is, or lies below, a name that mandatory protection is about, wherever it is: the rules
+    /// hold where commands may write, and a grant must not do what they refuse.
+    pub(super) fn is_protected(&self, path: &Path) -> bool {
+        let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
+        let rules = self.plan.broker.iter().flat_map(|broker| &broker.rules);
+        let mut globs =
+            rules.filter(|rule| rule.list == List::Protected).filter_map(|rule| match &rule.place {
+                GuardPlace::AtRoots { glob } | GuardPlace::AtAnyDepth { glob, .. } => {
+                    Some((None, Glob::relative(glob)))
+                }
+                GuardPlace::InGitDirectory { glob } => Some((Some(b".git".as_slice()), Glob::relative(glob))),
+                _ => None,
+            });
+        globs.any(|(below, glob)| {
+            let starts =
+                (0..names.len()).filter(|at| below.is_none_or(|name| *at > 0 && names[at - 1] == name));
+            starts
+                .into_iter()
+                .any(|from| (from + 1..=names.len()).any(|to| glob.matches(names[from..to].iter().copied())))
+        })
     }
 
     /// Whether a path means the same outside: the launcher does not see the sandbox's own file systems.

@@ -21,11 +21,13 @@ pub(super) struct Trial<'a> {
     granted: &'a [Subject],
     /// Something was allowed that the walls or the rules refuse: only the launcher can do it.
     beyond: bool,
+    /// Whether anything about this call may be asked.
+    askable: Switch,
 }
 
 impl<'a> Trial<'a> {
     pub(super) fn new(caller: Caller<'a>, granted: &'a [Subject]) -> Self {
-        Self { caller, granted, beyond: false }
+        Self { caller, granted, beyond: false, askable: Switch::Allowed }
     }
 
     /// Hears what the judge said. `Err` holds the answer when that was a refusal.
@@ -67,7 +69,10 @@ impl<'a> Trial<'a> {
         errno: Errno,
     ) -> Result<(), Answer> {
         let subject = Subject { kind, path: path.to_owned() };
-        let may_ask = self.asks() && refusal.grantable == Switch::Allowed;
+        let may_ask = self.asks()
+            && refusal.grantable == Switch::Allowed
+            && self.askable == Switch::Allowed
+            && (kind == ViolationKind::Read || !self.caller.broker.is_protected(path));
         if may_ask && (self.granted.contains(&subject) || self.caller.broker.questions().allows(&subject)) {
             self.beyond = true;
             return Ok(());
@@ -84,7 +89,12 @@ impl<'a> Trial<'a> {
         Err(Answer::Refused(errno))
     }
 
-    fn asks(&self) -> bool {
+    /// Nothing about this call is asked: a yes would give more than the question says.
+    pub(super) fn ask_nothing(&mut self) {
+        self.askable = Switch::Refused;
+    }
+
+    pub(super) fn asks(&self) -> bool {
         self.caller.broker.plan.broker.as_ref().is_some_and(|broker| broker.asking == Switch::Allowed)
     }
 
