@@ -20,7 +20,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Enforcement, Plan, Reply};
+use stockade_policy::{Enforcement, Plan, Reply, WallLayer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
@@ -242,6 +242,12 @@ impl Shared {
             Some((step, index, errno)) => {
                 launch::explain(&self.script, step, index, io::Error::from_raw_os_error(errno))
             }
+            None if self.unbrokered.load(Ordering::Relaxed) => CreateError::MissingLayer {
+                layer: WallLayer::Broker,
+                because: String::new(),
+                reason: "the broker ended unexpectedly".into(),
+                hint: "the machine may be out of memory, or somebody killed it".into(),
+            },
             None => CreateError::Died,
         }
     }
@@ -295,26 +301,31 @@ impl Shared {
     }
 
     async fn receive(&self) -> io::Result<Option<Reported>> {
-        self.control
-            .async_io(Interest::READABLE, |socket| {
-                let mut packet = [0; PACKET];
-                let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-                let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-                let message = recvmsg(
-                    socket,
-                    &mut [IoSliceMut::new(&mut packet)],
-                    &mut ancillary,
-                    RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
-                )?;
-                let terminal = ancillary.drain().find_map(|message| match message {
-                    RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-                    _ => None,
-                });
-                let whole = (message.bytes == PACKET).then(|| Report::decode(&packet)).flatten();
-                Ok(whole.map(|report| (report, terminal)))
-            })
-            .await
+        self.control.async_io(Interest::READABLE, take_report).await
     }
+
+    /// A report that is there already.
+    fn waiting_report(&self) -> Option<Reported> {
+        take_report(self.control.get_ref()).ok().flatten()
+    }
+}
+
+fn take_report(socket: &OwnedFd) -> io::Result<Option<Reported>> {
+    let mut packet = [0; PACKET];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let message = recvmsg(
+        socket,
+        &mut [IoSliceMut::new(&mut packet)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
+    )?;
+    let terminal = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    let whole = (message.bytes == PACKET).then(|| Report::decode(&packet)).flatten();
+    Ok(whole.map(|report| (report, terminal)))
 }
 
 /// Hands on what first process and broker say until the first process is gone, then reaps it.
@@ -327,6 +338,9 @@ async fn keep(shared: Arc<Shared>) {
                 None => {
                     brokered = false;
                     if !shared.broker.as_ref().is_some_and(BrokerHandle::ended_well) {
+                        while let Some((report, terminal)) = shared.waiting_report() {
+                            shared.hear_init(report, terminal);
+                        }
                         // Every held call fails from now on; better to end than to go on like that.
                         shared.unbrokered.store(true, Ordering::Relaxed);
                         shared.kill();
