@@ -30,7 +30,7 @@ const RESET: &str = concat!(
 const FENCE: &str = "\x1b[5n";
 const FENCE_ANSWER: &[u8] = b"\x1b[0n";
 /// How long that answer is waited for. Not every terminal gives one.
-const FENCE_WAIT: Duration = Duration::from_millis(500);
+const FENCE_WAIT: Duration = Duration::from_millis(1500);
 /// Nobody has read a question faster: what is typed sooner was meant for something else.
 const TOO_SOON: Duration = Duration::from_millis(300);
 /// How often a process in the background looks whether it still is.

@@ -66,6 +66,12 @@ impl Person {
         }
     }
 
+    /// Whether that stands on the terminal already, after what was waited for before.
+    pub(super) fn has_been_shown(&mut self, wanted: &str) -> bool {
+        self.seen.extend(self.bytes.try_iter().flatten());
+        position(&self.seen[self.noticed..], wanted.as_bytes()).is_some()
+    }
+
     /// What comes during that time.
     pub(super) fn watches_for(&mut self, time: Duration) -> String {
         let end = Instant::now() + time;

@@ -122,8 +122,13 @@ fn what_is_typed_ahead_does_not_count() {
         let live = person.watches(world.run()).opt("-c").opt(script).start_words();
         person.types("o\rs\ra\r");
         person.sees("stockade asks");
-        // Before anybody can have read it.
+        // Before anybody can have read it. On a machine that is stopped for so long that it is not, there is
+        // nothing to see.
         person.types("o\ra\r");
+        if person.has_been_shown(PROMPT) {
+            live.reap();
+            return;
+        }
         person.sees(PROMPT);
         let meanwhile = person.watches_for(A_WHILE);
         assert!(!meanwhile.contains("errno") && !meanwhile.contains("ok"), "{meanwhile:?}");
@@ -141,14 +146,16 @@ fn the_terminal_is_put_in_order_first() {
     each_caller(|world| {
         let new = world.outside.join("new");
         let dirt = r"printf '\033[?1049h\033[31;8m\033[5;9r\033(0\033[?25l\033[6n\033]0;title'";
-        let script = format!("{dirt}; {}", mkdir(&new));
+        // Output and questions take different roads: the dirt must have arrived before anybody is asked.
+        let script = format!("{dirt}; read go; {}", mkdir(&new));
         let mut person = Person::new();
         let live =
             person.watches(world.run().var("TERM", "xterm-256color")).opt("-c").opt(script).start_words();
+        person.sees("title");
+        person.types("go\r");
         let before = person.sees("\u{1b}[5n");
-        let dirty = before.find("title").expect("the command's own words first");
         for undone in ["\u{1b}[?1049l", "\u{1b}[0m", "\u{1b}[r", "\u{1b}(B", "\u{1b}[?25h"] {
-            assert!(before[dirty..].contains(undone), "{undone:?} is not in {before:?}");
+            assert!(before.contains(undone), "{undone:?} is not in {before:?}");
         }
         // The reply the command asked for, with an answer in it, and then the sign of life.
         person.types("\u{1b}[1;1Ro\ro\r\u{1b}[0n");
