@@ -1,6 +1,6 @@
 //! The grammar of domain rules.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -160,11 +160,11 @@ impl DomainPattern {
     }
 }
 
-fn is_below(name: &str, above: &str) -> bool {
+pub(crate) fn is_below(name: &str, above: &str) -> bool {
     name.strip_suffix(above).is_some_and(|labels| labels.len() > 1 && labels.ends_with('.'))
 }
 
-fn port_number(text: &str) -> Option<u16> {
+pub(crate) fn port_number(text: &str) -> Option<u16> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -172,7 +172,7 @@ fn port_number(text: &str) -> Option<u16> {
 }
 
 /// The form names are compared in, if it is a name at all.
-fn ascii_name(text: &str) -> Option<String> {
+pub(crate) fn ascii_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let name = idna::domain_to_ascii(text).ok()?;
     let labels_fit = name.split('.').all(|label| {
@@ -201,6 +201,13 @@ impl fmt::Display for DomainPattern {
 impl Serialize for DomainPattern {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for DomainPattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::parse(&text).map_err(de::Error::custom)
     }
 }
 

@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod explain;
 mod files;
+mod gateway;
 mod git;
 mod inputs;
 mod limits;
@@ -46,6 +47,10 @@ pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
 pub use explain::{Answer, Explanation};
 pub use files::Files;
+pub use gateway::{
+    AddressOwner, Allowance, Cause, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, Host, HostError,
+    NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling, Target, TlsPlan, Upstreams,
+};
 pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
     check_worktree_commondir, check_worktree_pointer, git_config_worktree,

@@ -3,7 +3,7 @@
 use crate::domain::DomainPattern;
 use crate::settings::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
 use crate::{RuleRef, Switch};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The network rules of a policy.
@@ -41,14 +41,17 @@ pub struct NetworkRules {
 }
 
 /// One domain rule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainRule {
     /// Which hosts.
     pub pattern: DomainPattern,
     /// What to tell whoever is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What this rule's connections may use together.
+    #[serde(default)]
+    pub limits: crate::NetLimits,
     /// Where the rule was written.
     pub rule: RuleRef,
 }

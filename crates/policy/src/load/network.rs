@@ -8,7 +8,7 @@ use crate::network::{DomainRule, SocketRule};
 use crate::pattern::{self, Pattern, Reading, Surroundings};
 use crate::settings::PathEntry;
 use crate::settings::network::NetworkSettings;
-use crate::{RuleRef, Switch};
+use crate::{NetLimits, RuleRef, Switch};
 use ipnet::IpNet;
 use std::net::IpAddr;
 
@@ -74,7 +74,7 @@ impl Draft {
                 Ok(_) if !voice.may_loosen() => self.ignore(voice, &key, text),
                 Ok(pattern) => {
                     let rule = self.domain_rule("allowedDomains", text, voice, key);
-                    self.policy.network.allowed.push(DomainRule { pattern, reason: None, rule });
+                    self.policy.network.allowed.push(DomainRule { pattern, reason: None, limits: NetLimits::default(), rule });
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Draft {
                     let reason = settings.denied_domain_reasons.get(text).cloned();
                     reasons_used += usize::from(reason.is_some());
                     let rule = self.domain_rule("deniedDomains", text, voice, key);
-                    self.policy.network.denied.push(DomainRule { pattern, reason, rule });
+                    self.policy.network.denied.push(DomainRule { pattern, reason, limits: NetLimits::default(), rule });
                 }
             }
         }

@@ -1,0 +1,11 @@
+//! The egress gateway: every connection a sandbox makes is judged by the *name* it wants.
+//!
+//! The sandbox's first process makes the listening sockets inside its network namespace; the kernel leads
+//! every connect there. A stub resolver hands out addresses from a private pool, so that the gateway knows
+//! the name behind every connection, whatever protocol it speaks and without any proxy variable.
+
+mod doors;
+mod witness;
+
+pub use doors::{Door, DoorKind, Inward};
+pub use witness::{BoxFuture, NetRecord, Verdict, Via, Witness};

@@ -1,0 +1,71 @@
+//! Whoever is told what happens, and asked what may.
+
+use std::future::Future;
+use std::pin::Pin;
+use stockade_policy::{NetRefusal, Reply, RuleRef};
+
+/// A boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The gateway's ear and mouth.
+pub trait Witness: Send + Sync {
+    /// Something was refused. Told before whoever is refused knows.
+    fn refused(&self, refusal: &NetRefusal);
+    /// Asks whether it may be done after all. Whatever happens instead of an answer is a no.
+    fn ask(&self, refusal: &NetRefusal) -> BoxFuture<'_, Reply>;
+    /// A connection or request is over.
+    fn record(&self, record: NetRecord);
+}
+
+/// One connection or request, once it is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetRecord {
+    /// How it came to the gateway.
+    pub via: Via,
+    /// `host:port`.
+    pub target: String,
+    /// The address that was dialled.
+    pub address: Option<std::net::SocketAddr>,
+    /// Method and path, where the request could be seen.
+    pub request: Option<(String, String)>,
+    /// The status of the answer, where it could be seen.
+    pub status: Option<u16>,
+    /// Whether it was let through.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: Option<RuleRef>,
+    /// Bytes from inside to outside.
+    pub sent: u64,
+    /// Bytes from outside to inside.
+    pub received: u64,
+    /// Milliseconds from the first byte to the last.
+    pub duration_ms: u64,
+}
+
+/// How a connection came to the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// An ordinary connect, led here by the kernel.
+    Transparent,
+    /// The HTTP proxy.
+    HttpProxy,
+    /// The HTTP proxy's CONNECT.
+    Connect,
+    /// The SOCKS proxy.
+    Socks,
+    /// A port of the host's loopback.
+    Forward,
+    /// A port of the sandbox, from outside.
+    Publish,
+}
+
+/// Whether a connection was let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Let through.
+    Allowed,
+    /// Refused.
+    Refused,
+    /// Let through, and the other side could not be reached.
+    Failed,
+}

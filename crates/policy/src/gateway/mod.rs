@@ -1,0 +1,17 @@
+//! What the network gateway needs to judge: which hosts, which ports, which addresses, which requests.
+//!
+//! A [`NetJudge`] is made from the plan alone and touches no socket: it is told what somebody wants and says
+//! yes or no with the rule that decided.
+
+mod host;
+mod judge;
+mod plan;
+mod ruling;
+
+pub use host::{Host, HostError, Target};
+pub use judge::NetJudge;
+pub use plan::{
+    CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, NetLimits, ProxyPorts, Publish, RequestRule,
+    TlsPlan, Upstreams,
+};
+pub use ruling::{AddressOwner, Allowance, Cause, NetRefusal, Ruling};
