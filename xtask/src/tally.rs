@@ -11,6 +11,8 @@ pub(crate) struct Tally {
     pub(crate) passed_names: BTreeSet<String>,
     /// Tests that did not.
     pub(crate) failed: usize,
+    /// The names of those.
+    pub(crate) failed_names: BTreeSet<String>,
     /// Names of tests the harness did not run.
     pub(crate) ignored: Vec<String>,
 }
@@ -26,6 +28,9 @@ impl Tally {
         match verdict(line) {
             Some((name, "ok")) => {
                 self.passed_names.insert(name.to_owned());
+            }
+            Some((name, "FAILED")) => {
+                self.failed_names.insert(name.to_owned());
             }
             Some((name, word)) if word == "ignored" || word.starts_with("ignored, ") => {
                 self.ignored.push(name.to_owned());
@@ -65,6 +70,7 @@ mod tests {
         }
         assert_eq!((tally.passed, tally.failed), (42, 1));
         assert!(tally.passed_names.contains("walls::holds") && tally.passed_names.len() == 1);
+        assert_eq!(tally.failed_names, ["walls::leaks".to_owned()].into());
         assert_eq!(tally.ignored, ["walls::slow", "src/lib.rs - Thing (line 3)"]);
     }
 }
