@@ -10,6 +10,7 @@ mod grounds;
 mod inside;
 mod library;
 mod memory;
+mod network;
 mod options;
 mod report;
 mod rules;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let done = match words.split_first() {
         Some((word, rest)) if word == inside::WORD => inside::main(rest),
         Some((word, rest)) if word == broker::WORD => broker::host(rest),
+        Some((word, rest)) if word == network::WORD => network::client(rest),
         _ => Options::read(words.into_iter()).and_then(|options| run(&options)),
     };
     match done {
@@ -65,6 +67,9 @@ fn run(options: &Options) -> Result<()> {
     }
     if options.wants("broker") {
         broker::measure(&library, &grounds, effort.start, &mut report)?;
+    }
+    if options.wants("network") {
+        network::measure(&tools, &grounds, effort.network, &mut report)?;
     }
     if options.wants("tree") {
         tree::measure(&tools, &caller, &grounds, effort.tree, scale.tree, &mut report)?;

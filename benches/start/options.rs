@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use stockade_bench::Format;
 
 /// Parts that are not [`Work`].
-const PARTS: [&str; 7] = ["start", "rules", "crowd", "memory", "calls", "tree", "broker"];
+const PARTS: [&str; 8] = ["start", "rules", "crowd", "memory", "calls", "tree", "broker", "network"];
 
 /// How many rounds each part takes.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,7 @@ pub(crate) struct Effort {
     pub(crate) crowd: usize,
     pub(crate) calls: usize,
     pub(crate) work: usize,
+    pub(crate) network: usize,
     pub(crate) tree: tree::Rounds,
 }
 
@@ -25,6 +26,7 @@ const FULL: Effort = Effort {
     crowd: 7,
     calls: 20,
     work: 11,
+    network: 15,
     tree: tree::Rounds { starts: 50, searches: 11 },
 };
 const QUICK: Effort = Effort {
@@ -33,6 +35,7 @@ const QUICK: Effort = Effort {
     crowd: 2,
     calls: 6,
     work: 3,
+    network: 5,
     tree: tree::Rounds { starts: 10, searches: 3 },
 };
 

@@ -2,6 +2,7 @@
 
 use crate::{machine, process};
 use anyhow::{Context, Result};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -33,6 +34,16 @@ const TESTS: &[Need] = &[
     Need { package: "nodejs", present: || machine::has_program("node") },
     Need { package: "npm", present: || machine::has_program("npm") },
     Need { package: "gcc", present: || machine::has_program("gcc") },
+    Need { package: "iproute2", present: || has_system_program("ip") },
+    Need { package: "curl", present: || machine::has_program("curl") },
+    Need { package: "openssl", present: || machine::has_program("openssl") },
+    Need { package: "bind9-dnsutils", present: || machine::has_program("dig") },
+    Need { package: "openssh-client", present: || machine::has_program("ssh") },
+    Need { package: "openssh-server", present: || has_system_program("sshd") },
+    Need { package: "redis-tools", present: || machine::has_program("redis-cli") },
+    Need { package: "redis-server", present: || machine::has_program("redis-server") },
+    Need { package: "postgresql", present: has_postgresql },
+    Need { package: "golang-go", present: || machine::has_program("go") },
 ];
 
 const PEERS: &[Need] = &[
@@ -88,7 +99,20 @@ fn missing(needs: &[Need]) -> Vec<&'static str> {
     needs.iter().filter(|need| !(need.present)()).map(|need| need.package).collect()
 }
 
+/// Whether a program is there that ordinary users often do not have on their PATH.
+fn has_system_program(name: &str) -> bool {
+    machine::has_program(name) || ["/usr/sbin", "/sbin"].iter().any(|dir| Path::new(dir).join(name).exists())
+}
+
+/// The server is kept off the PATH, below its version.
+fn has_postgresql() -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    machine::has_program("psql")
+        && versions.into_iter().any(|version| version.path().join("bin/initdb").exists())
+}
+
 fn install(packages: &[&str]) -> Result<()> {
+    let _quiet = NoServices::begin(Path::new("/usr/sbin/policy-rc.d"))?;
     // The lists have a lock of their own, for which apt knows no time-out.
     patiently(|| apt(&["update"]))?;
     patiently(|| {
@@ -103,6 +127,37 @@ fn apt(arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").args(["-qq", "-o", &wait]).args(arguments);
     process::quietly(&mut command)
+}
+
+/// While this lives, no package starts the service it brings: the tests start their own, and a machine
+/// that was set up for tests must not begin to listen.
+struct NoServices {
+    /// Where packages ask; nowhere when the machine already has an answer of its own.
+    ours: Option<PathBuf>,
+}
+
+impl NoServices {
+    fn begin(place: &Path) -> Result<Self> {
+        if place.exists() {
+            return Ok(Self { ours: None });
+        }
+        let failed = || format!("could not write {}", place.display());
+        // 101 is the documented answer for an act that is forbidden.
+        std::fs::write(place, "#!/bin/sh\nexit 101\n").with_context(failed)?;
+        let ours = Self { ours: Some(place.to_path_buf()) };
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o755)).with_context(failed)?;
+        Ok(ours)
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(place) = &self.ours
+            && let Err(error) = std::fs::remove_file(place)
+        {
+            eprintln!("setup: could not remove {}: {error}", place.display());
+        }
+    }
 }
 
 /// Tries again while another process holds one of apt's locks.
@@ -152,6 +207,19 @@ mod tests {
         let needs =
             [Need { package: "there", present: || true }, Need { package: "not-there", present: || false }];
         assert_eq!(missing(&needs), ["not-there"]);
+    }
+
+    #[test]
+    fn services_are_kept_still_only_during_an_installation() {
+        let place = std::env::temp_dir().join(format!("stockade-policy-{}", std::process::id()));
+        let quiet = NoServices::begin(&place).unwrap();
+        assert_eq!(Command::new(&place).status().unwrap().code(), Some(101));
+        drop(quiet);
+        assert!(!place.exists());
+        std::fs::write(&place, "the machine's own").unwrap();
+        drop(NoServices::begin(&place).unwrap());
+        assert_eq!(std::fs::read_to_string(&place).unwrap(), "the machine's own");
+        std::fs::remove_file(&place).unwrap();
     }
 
     #[test]

@@ -4,19 +4,27 @@ use crate::args::ExplainArgs;
 use crate::voice::{Voice, harmless};
 use crate::{print, refuse};
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
-use stockade::{Answer, Explanation, RealFiles};
+use stockade::{Answer, Explanation, HostExplanation, RealFiles};
 
 /// Says what may be done with each path, and why.
 pub(crate) fn main(args: ExplainArgs) -> ExitCode {
-    let ExplainArgs { policy, read, write, json, paths } = args;
+    let ExplainArgs { policy, read, write, json, subjects } = args;
     let runtime = match policy.runtime(|builder| builder) {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };
     let mut explanations = Vec::new();
-    for path in &paths {
-        match runtime.policy().explain(path, &RealFiles) {
+    for subject in &subjects {
+        let explained = match host(subject) {
+            Some(host) => runtime.policy().explain_host(host).map(Explained::Host).map_err(|error| error.to_string()),
+            None => {
+                let explained = runtime.policy().explain(subject, &RealFiles);
+                explained.map(Explained::Path).map_err(|error| error.to_string())
+            }
+        };
+        match explained {
             Ok(explanation) => explanations.push(explanation),
             Err(error) => return refuse(Voice::NORMAL, error),
         }
@@ -30,8 +38,43 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
         (false, true) => &["write"],
         (true, true) => &["read", "write"],
     };
-    let told: String = explanations.iter().map(|explanation| text(explanation, shown)).collect();
-    print::text(&harmless(&told))
+    let told = explanations.iter().map(|explained| match explained {
+        Explained::Path(explanation) => text(explanation, shown),
+        Explained::Host(explanation) => host_text(explanation),
+    });
+    print::text(&harmless(&told.collect::<String>()))
+}
+
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Explained {
+    Path(Explanation),
+    Host(HostExplanation),
+}
+
+/// The host a subject is about: one with a port, or in a URL. Everything else is a path, as it always was;
+/// `file://` and the like are none of either.
+fn host(subject: &Path) -> Option<&str> {
+    let text = subject.to_str()?;
+    if let Some((scheme, rest)) = text.split_once("://") {
+        let known = ["http", "https", "ssh", "git", "ws", "wss", "tcp"].contains(&scheme);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        return known.then(|| authority.rsplit('@').next().unwrap_or_default());
+    }
+    let (name, port) = text.rsplit_once(':')?;
+    (!name.contains('/') && port.parse::<u16>().is_ok() && !subject.exists()).then_some(text)
+}
+
+fn host_text(explanation: &HostExplanation) -> String {
+    let mut text = format!("{}\n", explanation.asked);
+    line(&mut text, "connect", &explanation.connect);
+    if explanation.terminated {
+        text.push_str("  its TLS is looked into\n");
+    }
+    for rule in &explanation.requests {
+        let _ = writeln!(text, "  requests: {rule}");
+    }
+    text
 }
 
 fn text(explanation: &Explanation, shown: &[&str]) -> String {

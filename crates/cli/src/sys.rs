@@ -57,3 +57,12 @@ mod tests {
         assert!(!is_ignored(libc::SIGTERM));
     }
 }
+
+/// Lets this process, whose sandbox has been made already, have as many descriptors as it may: each connection
+/// through the gateway takes two.
+pub(crate) fn want_many_descriptors() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let wanted = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Fewer connections at once are no reason not to run.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted);
+}

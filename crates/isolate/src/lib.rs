@@ -4,15 +4,19 @@
 //! On Linux there is [`NativeProvider`]. Other systems have no engine yet and say so when one is asked for.
 
 mod command;
+mod doors;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 mod provider;
 mod running;
+mod teller;
 
 pub use command::{Afterwards, Command, Stdio, WindowSize};
+pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
 pub use linux::{NativeProvider, ProbeResult, probe, watch};
 pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
+pub use teller::{Ear, NetNote, Teller};

@@ -1,7 +1,9 @@
 //! The two traits every wall answers to.
 
-use crate::{Command, CreateError, ExecError, Running, StartError};
+use crate::{Command, CreateError, DoorSocket, ExecError, Running, StartError, Teller};
 use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use stockade_policy::{Enforcement, Plan};
@@ -47,6 +49,22 @@ pub trait Sandbox: Send + Sync {
     fn destroy(&self) -> BoxFuture<'_, ()>;
     /// Whether another `exec` can work.
     fn health(&self) -> Health;
+
+    /// The sockets of its network that somebody outside has to serve. They are given away once.
+    fn doors(&self) -> Vec<DoorSocket> {
+        Vec::new()
+    }
+
+    /// Through which whoever serves those sockets tells what was refused there.
+    fn teller(&self) -> Teller {
+        Teller::default()
+    }
+
+    /// A fresh IPv4 stream socket of its network, unconnected, that does not block: with it the ports that
+    /// commands listen on can be reached.
+    fn socket_inside(&self) -> BoxFuture<'_, io::Result<OwnedFd>> {
+        Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
+    }
 }
 
 /// Whether a sandbox can still be used.

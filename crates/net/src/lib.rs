@@ -4,8 +4,21 @@
 //! every connect there. A stub resolver hands out addresses from a private pool, so that the gateway knows
 //! the name behind every connection, whatever protocol it speaks and without any proxy variable.
 
+mod credentials;
+mod dial;
+mod dns;
 mod doors;
+mod gateway;
+mod http;
+mod relay;
+mod socks;
+mod sys;
+mod tls;
+mod transparent;
 mod witness;
 
+pub use credentials::{AwsPair, Secret, StandIn, StandInError, Vault, VaultEntry};
 pub use doors::{Door, DoorKind, Inward};
+pub use gateway::{Gateway, GatewayError, GatewayOptions, HostStatistics, Statistics};
+pub use tls::{Termination, TlsError};
 pub use witness::{BoxFuture, NetRecord, Verdict, Via, Witness};

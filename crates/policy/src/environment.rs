@@ -2,7 +2,7 @@
 
 use crate::inputs::Shape;
 use crate::settings::native::Inherit;
-use crate::{Notice, NoticeWeight, Variable, data};
+use crate::{Notice, NoticeWeight, ProxyPorts, Variable, data};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) struct EnvironmentRules {
     pub(crate) set: Vec<(String, String)>,
     /// `--pass-env`.
     pub(crate) pass: Vec<String>,
-    /// srt's masked variables: a stand-in is seen instead of the value.
+    /// Masked variables: a stand-in is seen instead of the value.
     pub(crate) stand_ins: Vec<String>,
     /// srt's `git.safeDirectories`.
     pub(crate) safe_directories: Vec<String>,
@@ -30,9 +30,31 @@ pub(crate) struct Setting<'a> {
     pub(crate) temporary: Option<&'a Path>,
     /// Where tools keep caches; absent where they are left alone.
     pub(crate) cache: Option<&'a Path>,
+    /// Proxies that programs are to use; absent where connections need none.
+    pub(crate) proxies: Option<ProxyPorts>,
+    /// The certificates to trust, where the gateway looks into TLS.
+    pub(crate) bundle: Option<&'a Path>,
     /// No rules at all: everything is inherited.
     pub(crate) bare: bool,
 }
+
+/// What goes past proxies, as srt has it: the sandbox's own loopback, and networks that are not the proxy's.
+const NOT_PROXIED: &str = "localhost,127.0.0.1,::1,169.254.0.0/16,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16";
+
+/// Where programs look for certificates.
+const CERTIFICATES: [&str; 11] = [
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "DENO_CERT",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+    "NIX_SSL_CERT_FILE",
+];
 
 /// The variables, and what to tell about those that did not cross.
 pub(crate) struct Chosen {
@@ -77,7 +99,11 @@ impl EnvironmentRules {
                         (Inherit::Allowlist, _) => any(&lists.allow, bytes),
                         (Inherit::None, _) => false,
                     });
-            if crosses {
+            let masked = !setting.bare && self.stand_ins.iter().any(|masked| *name == **masked);
+            if masked && !never && !any(&self.deny, bytes) {
+                let stand_in = format!("fake_value_{}", name.to_string_lossy()).into();
+                variables.push(Variable { name: name.clone(), value: stand_in });
+            } else if crosses {
                 variables.push(Variable { name: name.clone(), value: value.clone() });
             } else {
                 dropped.push(name.to_string_lossy().into_owned());
@@ -119,10 +145,13 @@ impl EnvironmentRules {
         if self.shape == Shape::Srt {
             put(variables, "SANDBOX_RUNTIME", OsStr::new("1"));
             self.add_safe_directories(variables);
-            for name in &self.stand_ins {
-                if variables.iter().any(|variable| variable.name == name.as_str()) {
-                    put(variables, name, OsStr::new(&format!("fake_value_{name}")));
-                }
+        }
+        if let Some(proxies) = setting.proxies {
+            add_proxies(variables, proxies);
+        }
+        if let Some(bundle) = setting.bundle {
+            for name in CERTIFICATES {
+                put(variables, name, bundle.as_os_str());
             }
         }
         for (name, value) in &self.set {
@@ -144,6 +173,25 @@ impl EnvironmentRules {
         }
         put(variables, "GIT_CONFIG_COUNT", OsStr::new(&(first + self.safe_directories.len()).to_string()));
     }
+}
+
+/// The variables that lead programs to the proxies inside.
+fn add_proxies(variables: &mut Vec<Variable>, ports: ProxyPorts) {
+    let http = format!("http://localhost:{}", ports.http);
+    let socks = format!("socks5h://localhost:{}", ports.socks);
+    for (name, value) in [
+        ("HTTP_PROXY", http.as_str()),
+        ("HTTPS_PROXY", &http),
+        ("ALL_PROXY", &socks),
+        ("GRPC_PROXY", &socks),
+        ("FTP_PROXY", &socks),
+        ("NO_PROXY", NOT_PROXIED),
+    ] {
+        put(variables, name, OsStr::new(value));
+        put(variables, &name.to_ascii_lowercase(), OsStr::new(value));
+    }
+    // Node looks at the variables only when it is told to.
+    put(variables, "NODE_USE_ENV_PROXY", OsStr::new("1"));
 }
 
 fn put(variables: &mut Vec<Variable>, name: &str, value: &OsStr) {

@@ -1,6 +1,6 @@
 //! What a running command tells.
 
-use crate::{Ask, Outcome, Reply, Violation};
+use crate::{Ask, Connection, Outcome, Reply, Violation};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened during a run, in order.
@@ -33,6 +33,8 @@ pub enum Event {
     },
     /// Something was refused.
     Violation(Violation),
+    /// A connection or a request is over, or was refused.
+    Connection(Box<Connection>),
     /// A call waits until somebody answers.
     Ask(Ask),
     /// A question was answered, or nobody did in time.

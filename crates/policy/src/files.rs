@@ -7,10 +7,23 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Whose rights a sandbox is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Root: inside, every file belongs to whom it belongs outside.
+    Root,
+    /// Anybody else: inside, files of root look like nobody's.
+    Ordinary,
+}
+
 /// Looking at files, never changing one. In a big tree several threads look at once.
 pub trait Files: Sync {
     /// The whole content.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Who looks.
+    fn caller(&self) -> Caller {
+        Caller::Ordinary
+    }
     /// What the name itself is; symbolic links are not followed.
     fn look(&self, path: &Path) -> io::Result<Identity>;
     /// The path with every symbolic link, `.` and `..` resolved. Every part must exist.

@@ -82,6 +82,16 @@ pub struct Flags {
     pub deny_write: Vec<String>,
     /// `--allow-unix`.
     pub allow_unix: Vec<String>,
+    /// `--allow-domain`.
+    pub allow_domains: Vec<String>,
+    /// `--deny-domain`.
+    pub deny_domains: Vec<String>,
+    /// `--publish`: `8080`, or `8080:80` with the host's port first.
+    pub publish: Vec<String>,
+    /// `--forward-port`: `5432`, or `15432:5432` with the port inside first.
+    pub forward_ports: Vec<String>,
+    /// Whether the lists of hosts may change while a command runs (`--control-fd`).
+    pub live_network: Switch,
     /// `--trace reads`: every open for reading is held, so that every refusal is recorded.
     pub trace_reads: Switch,
     /// `--ask`: somebody can be asked while a call waits.
@@ -101,7 +111,7 @@ pub struct Flags {
 pub struct Granted {
     /// What may be done.
     pub list: GrantedList,
-    /// The very path; no character in it is special.
+    /// The very path; no character in it is special. For hosts: `host` or `host:port`.
     pub path: PathBuf,
     /// The grant's name, for the rule's origin.
     pub id: String,
@@ -116,4 +126,6 @@ pub enum GrantedList {
     Write,
     /// Reach the unix socket.
     Unix,
+    /// Reach the host, on the port where one is named.
+    Domain,
 }

@@ -4,6 +4,7 @@
 mod access;
 mod ask;
 mod broker;
+mod connection;
 mod data;
 mod decide;
 mod domain;
@@ -11,6 +12,7 @@ mod enforcement;
 mod environment;
 mod event;
 mod explain;
+mod explain_host;
 mod files;
 mod gateway;
 mod git;
@@ -42,14 +44,17 @@ pub use ask::{Ask, Reply};
 pub use broker::{
     BrokerPlan, Check, GuardPlace, GuardRule, HeldReads, Judge, Judgement, Naming, Refusal, UnixRule,
 };
+pub use connection::{Connection, ConnectionVerdict, HostStatistics, NetworkStatistics, Via};
 pub use domain::{DomainError, DomainPattern, HostPattern};
 pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
 pub use explain::{Answer, Explanation};
-pub use files::Files;
+pub use explain_host::HostExplanation;
+pub use files::{Caller, Files};
 pub use gateway::{
-    AddressOwner, Allowance, Cause, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, Host, HostError,
-    NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling, Target, TlsPlan, Upstreams,
+    AddressOwner, Allowance, AwsPairPlan, Cause, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan,
+    Host, HostError, NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling, Target,
+    TlsPlan, Upstreams,
 };
 pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,

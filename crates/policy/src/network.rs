@@ -2,7 +2,7 @@
 
 use crate::domain::DomainPattern;
 use crate::settings::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
-use crate::{RuleRef, Switch};
+use crate::{AwsPairPlan, CredentialPlan, ForwardPort, NetLimits, Publish, RequestRule, RuleRef, Switch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -18,22 +18,36 @@ pub struct NetworkRules {
     pub public_hosts: Switch,
     /// Ports where a domain names none; every one when empty.
     pub ports: Vec<u16>,
-    /// Protocols; every one when empty.
+    /// Protocols where a rule names no port; every one when empty.
     pub protocols: Vec<Protocol>,
-    /// Requests in one minute.
-    pub max_requests_per_minute: Option<u32>,
-    /// Bytes of one request body.
-    pub max_request_bytes: Option<u64>,
-    /// Bytes of one answer.
-    pub max_response_bytes: Option<u64>,
+    /// What the whole sandbox may use.
+    pub limits: NetLimits,
     /// Networks an allowed name must not resolve to.
     pub denied_addresses: Vec<ipnet::IpNet>,
+    /// Whether an allowed name may lead to private, carrier-grade or unique-local addresses.
+    pub private_addresses: Switch,
+    /// Rules about single requests; the first that fits decides.
+    pub requests: Vec<RequestRule>,
+    /// Ports of the sandbox that the host can reach.
+    pub publish: Vec<Publish>,
+    /// Ports of the host's loopback that the sandbox can reach.
+    pub forward: Vec<ForwardPort>,
+    /// Whether proxies listen inside.
+    pub proxies: Switch,
+    /// Whether the lists may change while a command runs.
+    pub live: Switch,
     /// Unix sockets of the host, by path.
     pub unix_sockets: Vec<SocketRule>,
     /// Every unix socket.
     pub all_unix_sockets: Switch,
     /// Whether what is on no list may be asked for.
     pub asking: Switch,
+    /// Secrets the sandbox sees stand-ins of.
+    pub credentials: Vec<CredentialPlan>,
+    /// Whether stand-ins are replaced in requests outside TLS.
+    pub plaintext_credentials: Switch,
+    /// Keys that requests are signed with.
+    pub aws_pairs: Vec<AwsPairPlan>,
     /// Listening inside.
     pub local_binding: Switch,
     /// How the gateway does its work.
@@ -51,7 +65,7 @@ pub struct DomainRule {
     pub reason: Option<String>,
     /// What this rule's connections may use together.
     #[serde(default)]
-    pub limits: crate::NetLimits,
+    pub limits: NetLimits,
     /// Where the rule was written.
     pub rule: RuleRef,
 }
@@ -98,13 +112,20 @@ impl Default for NetworkRules {
             public_hosts: Switch::Refused,
             ports: Vec::new(),
             protocols: Vec::new(),
-            max_requests_per_minute: None,
-            max_request_bytes: None,
-            max_response_bytes: None,
+            limits: NetLimits::default(),
             denied_addresses: Vec::new(),
+            private_addresses: Switch::Allowed,
+            requests: Vec::new(),
+            publish: Vec::new(),
+            forward: Vec::new(),
+            proxies: Switch::Refused,
+            live: Switch::Refused,
             unix_sockets: Vec::new(),
             all_unix_sockets: Switch::Refused,
             asking: Switch::Allowed,
+            credentials: Vec::new(),
+            plaintext_credentials: Switch::Refused,
+            aws_pairs: Vec::new(),
             local_binding: Switch::Refused,
             gateway: GatewayOptions::default(),
         }

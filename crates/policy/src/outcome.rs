@@ -1,6 +1,6 @@
 //! What became of a command.
 
-use crate::{Enforcement, Violation};
+use crate::{Enforcement, NetworkStatistics, Violation};
 use serde::{Deserialize, Serialize};
 
 /// The result of one command.
@@ -34,6 +34,9 @@ pub struct Outcome {
     /// Refusals beyond those that are kept one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_violations: u64,
+    /// What went through the gateway, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkStatistics>,
     /// Every wall and what became of it.
     pub enforcement: Enforcement,
 }

@@ -115,6 +115,15 @@ pub enum MountKind {
     Dev,
     /// A /proc of the sandbox's own processes, its dangerous parts covered.
     Proc,
+    /// A private read-only file with this content. Its path may lie on the private /dev, where nothing has
+    /// to be there before; elsewhere a file is there and gets covered.
+    Content {
+        /// What reading it gives.
+        #[serde(with = "crate::text::bytes")]
+        data: Vec<u8>,
+        /// Permission bits.
+        mode: u32,
+    },
     /// A symbolic link, in a `Listed` root (`/bin` → `usr/bin`).
     Symlink {
         /// Where it points.
@@ -170,13 +179,31 @@ pub struct Variable {
 }
 
 /// The network as the sandbox sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "mode")]
 pub enum NetworkPlan {
     /// A network of its own with nothing but its own loopback.
+    #[default]
     Loopback,
+    /// A network of its own whose only way out is the gateway, which judges every connection.
+    Gateway(Box<crate::GatewayPlan>),
     /// The host's network (only `unrestricted`).
     Host,
+}
+
+impl NetworkPlan {
+    /// Whether the sandbox has a network of its own.
+    pub fn own_namespace(&self) -> bool {
+        !matches!(self, Self::Host)
+    }
+
+    /// What the gateway judges by, where there is one.
+    pub fn gateway(&self) -> Option<&crate::GatewayPlan> {
+        match self {
+            Self::Gateway(plan) => Some(plan),
+            Self::Loopback | Self::Host => None,
+        }
+    }
 }
 
 /// The system-call wall.

@@ -6,8 +6,9 @@ use crate::network::NetworkRules;
 use crate::rules::Book;
 use crate::settings::SettingsErrors;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Temporary};
-use crate::{AuditMode, Files, Limits, Notice, RuleRef, Switch, ViolationRules};
+use crate::{AuditMode, Files, GatewayPlan, Limits, Notice, RuleRef, Switch, ViolationRules};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What commands may do, and where each rule came from.
 #[derive(Clone, Debug)]
@@ -61,6 +62,12 @@ impl Policy {
     /// Reads and merges all layers. Everything that is wrong is told at once.
     pub fn load(inputs: Inputs, files: &dyn Files) -> Result<Self, SettingsErrors> {
         crate::load::load(inputs, files)
+    }
+
+    /// What a running gateway judges by after its lists of hosts were replaced by those of this text, which has
+    /// the shape of the settings the policy was made from. Everything but lists of hosts is left as it is.
+    pub fn with_network(&self, settings: &str) -> Result<Arc<GatewayPlan>, SettingsErrors> {
+        crate::load::revise(self, settings).map(|revised| Arc::new(revised.network_plan()))
     }
 
     /// The preset the policy started from; `srt` where srt's settings took the place of presets.

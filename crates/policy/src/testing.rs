@@ -1,8 +1,8 @@
 //! Files that exist only in a test.
 
 use crate::{
-    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence,
-    Request, SettingsErrors, SettingsFile, Shape,
+    BareWish, Caller, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
+    Presence, Request, SettingsErrors, SettingsFile, Shape,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,11 +30,11 @@ impl Node {
 
 /// A made-up file system.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
+pub(crate) struct Tree(BTreeMap<PathBuf, Node>, Caller);
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        Self(BTreeMap::from([("/".into(), Node::Directory)]))
+        Self(BTreeMap::from([("/".into(), Node::Directory)]), Caller::Ordinary)
     }
 
     fn put(mut self, path: &str, node: Node) -> Self {
@@ -43,6 +43,10 @@ impl Tree {
         }
         self.0.insert(path.into(), node);
         self
+    }
+
+    pub(crate) fn for_root(self) -> Self {
+        Self(self.0, Caller::Root)
     }
 
     pub(crate) fn file(self, path: &str) -> Self {
@@ -113,6 +117,10 @@ impl Files for Tree {
             Node::Broken(error) => Err((*error).into()),
             _ => Err(io::ErrorKind::IsADirectory.into()),
         }
+    }
+
+    fn caller(&self) -> Caller {
+        self.1
     }
 
     fn look(&self, path: &Path) -> io::Result<Identity> {

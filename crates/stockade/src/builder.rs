@@ -2,6 +2,7 @@
 
 use crate::asking::{ASK_TIMEOUT, Desk, SharedAsker};
 use crate::directories::{self, Directories, MANAGED_SETTINGS, PROJECT_SETTINGS};
+use crate::network::Reload;
 use crate::providers::{Providers, UnknownProvider};
 use crate::records::{AuditedAsker, Keeper, Records};
 use crate::runtime::Parts;
@@ -237,6 +238,7 @@ impl Builder {
             settings,
             flags,
         };
+        let reload = Reload(Arc::new(inputs.clone()));
         let policy = Policy::load(inputs, &RealFiles)?;
         if place.is_none() && policy.audit() == AuditMode::Required {
             return Err(BuildError::NoAudit);
@@ -253,7 +255,7 @@ impl Builder {
             None => asker,
         });
         let desk = asker.map(|asker| Arc::new(Desk::new(asker, grants.clone(), self.ask_timeout)));
-        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk, keeper }))
+        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk, keeper, reload }))
     }
 }
 

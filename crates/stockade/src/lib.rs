@@ -52,10 +52,12 @@ mod bare;
 mod bare_limits;
 mod builder;
 mod connect;
+mod credentials;
 mod crossing;
 mod directories;
 mod files;
 mod grants;
+mod network;
 mod private;
 mod providers;
 mod records;
@@ -76,7 +78,9 @@ pub use builder::{BuildError, Builder, StandardSettings};
 pub use crossing::CrossError;
 pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
 pub use files::RealFiles;
+pub use credentials::CredentialError;
 pub use grants::{Grant, GrantError, GrantStore, Revoked, Scope};
+pub use network::{NetworkError, NetworkHandle};
 pub use providers::{Providers, UnknownProvider};
 pub use records::{RecordFault, Records};
 pub use relay::{Inlet, Outlet};
@@ -93,9 +97,9 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Ask, AuditMode, BareWish, CommandLine, Decision, Enforcement, Event, Exit, Explanation, FileKind,
+    Answer, Ask, AuditMode, BareWish, CommandLine, Connection, ConnectionVerdict, Decision, Enforcement, Event, Exit, Explanation, FileKind, HostExplanation,
     Files, Flags, Identity, IgnoreRule, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook,
-    Mount, MountKind, Need, NetworkPlan, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError,
+    GatewayPlan, Mount, MountKind, Need, NetworkPlan, NetworkStatistics, Publish, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError,
     Policy, Presence, PresetInfo, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile,
     Shape, Switch, SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer,
     presets, schema,

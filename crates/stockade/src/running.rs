@@ -3,6 +3,7 @@
 use crate::asking::Waiting;
 use crate::bare::Bare;
 use crate::connect::Connected;
+use crate::network::{NetworkHandle, Opened};
 use crate::records::Recorder;
 use crate::relay::{Feed, Outlet, Rest, copy};
 use std::io;
@@ -26,9 +27,26 @@ pub struct Running {
     enforcement: Enforcement,
     copying: Copying,
     waiting: Waiting,
+    network: Option<Opened>,
+    warnings: Vec<String>,
     recorder: Recorder,
     /// The end, while the sandbox is being taken down.
     last: Option<Box<Outcome>>,
+}
+
+/// What goes on beside a command.
+pub(crate) struct Beside {
+    pub(crate) copying: Copying,
+    pub(crate) waiting: Waiting,
+    pub(crate) network: Option<Opened>,
+    /// What the person should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Beside {
+    fn nothing_but(copying: Copying) -> Self {
+        Self { copying, waiting: Waiting::default(), network: None, warnings: Vec::new() }
+    }
 }
 
 enum Source {
@@ -141,32 +159,29 @@ impl Drop for Copying {
 }
 
 impl Running {
+    fn new(source: Source, enforcement: Enforcement, beside: Beside, recorder: Recorder) -> Self {
+        let Beside { copying, waiting, network, warnings } = beside;
+        Self { source, enforcement, copying, waiting, network, warnings, recorder, last: None }
+    }
+
     pub(crate) fn walled(
         running: stockade_isolate::Running,
         sandbox: Arc<dyn Sandbox>,
-        copying: Copying,
-        waiting: Waiting,
+        beside: Beside,
         recorder: Recorder,
     ) -> Self {
         let enforcement = sandbox.enforcement().clone();
-        let source = Source::Walled(running, sandbox);
-        Self { source, enforcement, copying, waiting, recorder, last: None }
+        Self::new(Source::Walled(running, sandbox), enforcement, beside, recorder)
     }
 
     pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying, recorder: Recorder) -> Self {
-        let waiting = Waiting::default();
-        Self { source: Source::Bare(bare), enforcement, copying, waiting, recorder, last: None }
+        Self::new(Source::Bare(bare), enforcement, Beside::nothing_but(copying), recorder)
     }
 
     pub(crate) fn over(outcome: Outcome, recorder: Recorder) -> Self {
-        Self {
-            source: Source::Over,
-            enforcement: outcome.enforcement.clone(),
-            copying: Copying::default(),
-            waiting: Waiting::default(),
-            recorder,
-            last: Some(Box::new(outcome)),
-        }
+        let enforcement = outcome.enforcement.clone();
+        let beside = Beside::nothing_but(Copying::default());
+        Self { last: Some(Box::new(outcome)), ..Self::new(Source::Over, enforcement, beside, recorder) }
     }
 
     /// What the run is known by in its events, in the store of refusals and in the audit log.
@@ -177,6 +192,16 @@ impl Running {
     /// Which walls stand around the command.
     pub fn enforcement(&self) -> &Enforcement {
         &self.enforcement
+    }
+
+    /// What the person should know about the start.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The gateway of its network; `None` where its plan has none.
+    pub fn network(&self) -> Option<&NetworkHandle> {
+        self.network.as_ref().map(Opened::handle)
     }
 
     /// The next event; `None` after [`Event::Exited`]. By then nothing of the sandbox is left.
@@ -218,7 +243,10 @@ impl Running {
                     self.waiting.begin(ask.clone());
                     return Some(Event::Ask(ask));
                 }
-                Some(Event::Exited(outcome)) => self.last = Some(outcome),
+                Some(Event::Exited(mut outcome)) => {
+                    outcome.network = self.network.take().map(|network| network.handle().statistics());
+                    self.last = Some(outcome);
+                }
                 Some(event) => return Some(event),
                 None => {
                     self.settle().await;

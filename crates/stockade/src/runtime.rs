@@ -6,7 +6,8 @@ use crate::builder::Builder;
 use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
 use crate::records::{Keeper, RecordFault, Recorder};
-use crate::running::{Copying, Running};
+use crate::network::{self, NetworkError, Reload};
+use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
 use crate::{AuditError, GrantStore, IgnoreList, RealFiles, annotate_stderr, bare_limits};
@@ -33,6 +34,7 @@ pub struct Runtime {
     grants: GrantStore,
     desk: Option<Arc<Desk>>,
     keeper: Arc<Keeper>,
+    reload: Reload,
 }
 
 /// What a runtime is made of.
@@ -45,6 +47,7 @@ pub(crate) struct Parts {
     pub(crate) grants: GrantStore,
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) keeper: Arc<Keeper>,
+    pub(crate) reload: Reload,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -107,6 +110,9 @@ pub enum StartError {
     /// The command could not be started inside.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// Its network could not be made ready.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// The settings require an audit log, and it cannot be written.
     #[error("the audit log is required and cannot be written; nothing was run: {0}")]
     Audit(#[from] AuditError),
@@ -134,8 +140,8 @@ impl Runtime {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { policy, provider, cwd, environment, set, grants, desk, keeper } = parts;
-        Self { policy, provider, cwd, environment, set, grants, desk, keeper }
+        let Parts { policy, provider, cwd, environment, set, grants, desk, keeper, reload } = parts;
+        Self { policy, provider, cwd, environment, set, grants, desk, keeper, reload }
     }
 
     /// The policy in force.
@@ -205,6 +211,8 @@ impl Runtime {
         }
         let Prepared { request, plan, .. } = prepared;
         let begun = Instant::now();
+        let equipment = network::equip(plan, &request.environment)?;
+        let plan = Arc::clone(&equipment.plan);
         let mut connected = connect(wiring, &plan, &RealFiles)?;
         let mut recorder = self.keeper.recorder();
         recorder.start(&request, &plan)?;
@@ -220,8 +228,23 @@ impl Runtime {
         };
         let error = match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
-                let waiting = Waiting::new(self.desk.clone());
-                return Ok(Running::walled(running, sandbox, Copying::begin(connected), waiting, recorder));
+                let reload = Some(self.reload.clone());
+                match network::open(&equipment, &sandbox, recorder.name(), self.provider.kind(), reload) {
+                    Ok(network) => {
+                        let beside = Beside {
+                            copying: Copying::begin(connected),
+                            waiting: Waiting::new(self.desk.clone()),
+                            network,
+                            warnings: equipment.warnings,
+                        };
+                        return Ok(Running::walled(running, sandbox, beside, recorder));
+                    }
+                    Err(error) => {
+                        drop(running);
+                        sandbox.destroy().await;
+                        error.into()
+                    }
+                }
             }
             Err(EngineError::Exec(ExecError::Program { source, .. })) => {
                 let outcome = not_started(&source, self.provider.kind(), begun, Enforcement::default());
@@ -312,6 +335,7 @@ fn not_started(error: &std::io::Error, kind: &str, begun: Instant, enforcement: 
         usage: Usage::default(),
         violations: Vec::new(),
         more_violations: 0,
+        network: None,
         enforcement,
     }
 }

@@ -113,7 +113,8 @@ pub(crate) enum GrantsAct {
 #[command(after_help = "\
 Examples:
   stockade explain src/main.rs
-  stockade explain --write --preset strict .")]
+  stockade explain --write --preset strict .
+  stockade explain --allow-domain '*.example.org' git.example.org:443 https://example.org/x")]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
@@ -126,7 +127,7 @@ pub(crate) struct ExplainArgs {
     /// Print the answers as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The files and directories in question
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    /// The files, directories, hosts (HOST:PORT) and URLs in question
+    #[arg(required = true, value_name = "SUBJECT")]
+    pub(crate) subjects: Vec<PathBuf>,
 }

@@ -31,6 +31,18 @@ pub(crate) struct PolicyArgs {
     /// A unix socket that may be reached, or a directory of them
     #[arg(long, value_name = "PATH")]
     allow_unix: Vec<String>,
+    /// A host that may be reached: example.org, *.example.org, example.org:443, 192.0.2.7
+    #[arg(long, value_name = "HOST")]
+    allow_domain: Vec<String>,
+    /// A host that must not be reached, whatever else allows it
+    #[arg(long, value_name = "HOST")]
+    deny_domain: Vec<String>,
+    /// Make a port inside reachable on this machine's loopback: PORT or HOSTPORT:PORT
+    #[arg(long, value_name = "PORT")]
+    publish: Vec<String>,
+    /// Make a port of this machine's loopback reachable inside: PORT or PORT:HOSTPORT
+    #[arg(long, value_name = "PORT")]
+    forward_port: Vec<String>,
     /// Record every refused read, too, at some cost in time
     #[arg(long, value_name = "WHAT", value_enum)]
     trace: Option<Traced>,
@@ -66,6 +78,10 @@ impl PolicyArgs {
             deny_read: self.deny_read,
             deny_write: self.deny_write,
             allow_unix: self.allow_unix,
+            allow_domains: self.allow_domain,
+            deny_domains: self.deny_domain,
+            publish: self.publish,
+            forward_ports: self.forward_port,
             trace_reads: match self.trace {
                 Some(Traced::Reads) => Switch::Allowed,
                 None => Switch::Refused,

@@ -30,7 +30,10 @@ pub(super) fn question(question: &Question) -> String {
     text.push_str("  o  once     allow it this one time\n");
     text.push_str("  s  session  allow it until this run ends\n");
     if let Some(settings) = &question.settings {
-        text.push_str("  a  always   allow it from now on, and all that is below it, in\n");
+        text.push_str(match violation.kind {
+            ViolationKind::Connect => "  a  always   allow it from now on, in\n",
+            _ => "  a  always   allow it from now on, and all that is below it, in\n",
+        });
         named(&mut text, &visible(&settings.to_string_lossy()));
     }
     text.push_str("  n  no       refuse it; Enter alone does the same\n");

@@ -31,13 +31,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade::{
-    BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NoticeWeight, Plan, PrepareError,
-    Prepared, Running, Runtime, StartError, Verdict, WallLayer,
+    BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NetworkHandle, NoticeWeight, Plan,
+    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WallLayer,
 };
 use terminal::Terminal;
 use watch::{End, watch};
 pub(crate) use wiring::TtyWish;
 use wiring::Wired;
+
+/// Something that goes on beside a command, given a way to its network.
+pub(crate) type Beside =
+    Box<dyn FnOnce(Option<NetworkHandle>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// Everything a run needs to know.
 pub(crate) struct Job {
@@ -51,7 +55,7 @@ pub(crate) struct Job {
     pub(crate) events: Option<EventsPlace>,
     pub(crate) report: Option<PathBuf>,
     /// Goes on beside the command and ends with it.
-    pub(crate) beside: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    pub(crate) beside: Option<Beside>,
     /// The exit status when nothing was run.
     pub(crate) refused: u8,
 }
@@ -232,7 +236,14 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
         running.cancel(signal);
     }
     tell_walls(voice, &plan, &running);
-    let beside = beside.map(tokio::spawn);
+    for warning in running.warnings() {
+        voice.warning(warning);
+    }
+    if running.network().is_some() {
+        sys::want_many_descriptors();
+    }
+    tell_ports(voice, &running);
+    let beside = beside.map(|begin| tokio::spawn(begin(running.network().cloned())));
     let stage = stage.unwrap_or_default();
     let terminal = match running.terminal() {
         Some(outer) => Some(Terminal::begin(outer, terminal, stage).map_err(Refusal::Reactor)?),
@@ -289,6 +300,13 @@ fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
             NoticeWeight::Detail => voice.detail(&notice.text),
         }
         said.push(&notice.text);
+    }
+}
+
+/// Where the ports of the sandbox are, for those whose number nobody chose.
+fn tell_ports(voice: Voice, running: &Running) {
+    for Publish { host, inside } in running.network().map(|network| network.published()).unwrap_or_default() {
+        voice.closing(format!("port {inside} inside is 127.0.0.1:{host} here"));
     }
 }
 

@@ -93,6 +93,7 @@ mod tests {
             usage: Usage::default(),
             violations: Vec::new(),
             more_violations: 0,
+            network: None,
             enforcement: Enforcement::default(),
         }
     }

@@ -5,16 +5,18 @@ mod control;
 
 use crate::descriptor::{Wanted, check};
 use crate::print;
-use crate::run::{Job, TtyWish, perform};
+use crate::run::{Beside, Job, TtyWish, perform};
 use crate::sys::duplicate;
 use crate::voice::{Level, Manner, Voice};
 use args::{Said, SrtArgs, parse};
+use control::Control;
 use std::ffi::OsString;
-use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::process::ExitCode;
-use stockade::{CommandLine, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings};
+use stockade::{
+    CommandLine, Flags, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings, Switch,
+};
 
 /// The settings file that is read when none is named.
 const DEFAULT_SETTINGS: &str = ".srt-settings.json";
@@ -37,7 +39,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
 
 fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
     // Before anything of ours is opened, which could get that number.
-    let beside = args.control.map(|number| listen(number, voice)).transpose()?;
+    let control = args.control.map(|number| claimed(number).map(|copy| (number, copy))).transpose()?;
     let settings = settings(args.settings)?;
     voice.detail(match &settings {
         Some(file) => format!("settings: {}", file.path.display()),
@@ -47,7 +49,14 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
     if let Some(settings) = settings {
         builder = builder.settings(settings);
     }
+    if control.is_some() {
+        builder = builder.flags(Flags { live_network: Switch::Allowed, ..Flags::default() });
+    }
     let runtime = builder.build().map_err(|error| error.to_string())?;
+    let beside = control.map(|(number, descriptor)| -> Beside {
+        let control = Control { number, voice, policy: runtime.policy().clone() };
+        Box::new(move |network| Box::pin(control.follow(descriptor, network)))
+    });
     Ok(perform(Job {
         runtime,
         command: args.command,
@@ -78,10 +87,9 @@ fn settings(named: Option<PathBuf>) -> Result<Option<SettingsFile>, String> {
     }
 }
 
-fn listen(number: i32, voice: Voice) -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, String> {
+fn claimed(number: i32) -> Result<OwnedFd, String> {
     let usable = duplicate(number).and_then(|copy| check(&copy, Wanted::Reading).map(|()| copy));
-    let descriptor = usable.map_err(|error| format!("control fd {number} is not usable: {error}"))?;
-    Ok(Box::pin(control::follow(number, descriptor, voice)))
+    usable.map_err(|error| format!("control fd {number} is not usable: {error}"))
 }
 
 fn voice_of(args: &SrtArgs) -> Voice {

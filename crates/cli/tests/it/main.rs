@@ -27,6 +27,8 @@ mod model;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod planted;
 #[cfg(test)]
 mod procfs;

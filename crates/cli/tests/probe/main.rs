@@ -11,6 +11,7 @@ mod files;
 mod kept;
 mod kernel;
 mod naming;
+mod network;
 mod opened;
 mod processes;
 mod race;
@@ -52,6 +53,7 @@ fn attempt(words: &[OsString]) -> Answer {
     let args = Args(rest);
     files::act(&act, &args)
         .or_else(|| sockets::act(&act, &args))
+        .or_else(|| network::act(&act, &args))
         .or_else(|| kernel::act(&act, &args))
         .or_else(|| processes::act(&act, &args))
         .or_else(|| view::act(&act, &args))

@@ -3,7 +3,7 @@
 use super::broker::BrokerHandle;
 use super::init::{self, Workspace};
 use super::probe;
-use super::script::Script;
+use super::script::{Network, Script};
 use super::sys::{self, Side};
 use super::wire::{Order, PACKET, Report, Step};
 use crate::CreateError;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io::{self, Write};
 use std::sync::Arc;
-use stockade_policy::{NetworkPlan, Plan, WallLayer};
+use stockade_policy::{Plan, WallLayer};
 use tokio::io::unix::AsyncFd;
 
 /// A first process that is being set up.
@@ -33,7 +33,7 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS
         | libc::CLONE_NEWCGROUP;
-    if script.network == NetworkPlan::Loopback {
+    if !matches!(script.network, Network::Host) {
         namespaces |= libc::CLONE_NEWNET;
     }
     let mut workspace = Workspace::new(script);
@@ -72,14 +72,20 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
 /// What a child that ended at once had to say.
 fn early_report(control: &OwnedFd, script: &Script) -> Option<CreateError> {
     let mut packet = [0; PACKET];
-    let mut hear = || rustix::net::recv(control, &mut packet, RecvFlags::DONTWAIT);
     // That an order of ours went unheard is told before the last words.
-    let (length, _) = hear().or_else(|_| hear()).ok()?;
-    match Report::decode(&packet).filter(|_| length == PACKET)? {
-        Report::Failed { step, index, errno } => {
-            Some(explain(script, step, index, io::Error::from_raw_os_error(errno)))
+    let mut excuses = 1;
+    loop {
+        match rustix::net::recv(control, &mut packet, RecvFlags::DONTWAIT) {
+            Ok((PACKET, _)) => {}
+            Err(_) if excuses > 0 => {
+                excuses -= 1;
+                continue;
+            }
+            _ => return None,
         }
-        _ => None,
+        if let Some(Report::Failed { step, index, errno }) = Report::decode(&packet) {
+            return Some(explain(script, step, index, io::Error::from_raw_os_error(errno)));
+        }
     }
 }
 
@@ -181,6 +187,23 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
             return CreateError::Changed { path: path.unwrap_or_default() };
         }
         Step::Network => ("make the sandbox's own network", probe::USER_NAMESPACE_HINT),
+        Step::Gateway => {
+            return CreateError::MissingLayer {
+                layer: WallLayer::Gateway,
+                because: String::new(),
+                reason: format!("connections could not be led to the gateway ({source})"),
+                hint: probe::REDIRECT_HINT.into(),
+            };
+        }
+        Step::Doors => {
+            let port = script.network.doors().get(index as usize).map(|door| door.address.port());
+            return CreateError::Plan {
+                reason: format!(
+                    "port {} of the sandbox's own network cannot be listened on ({source})",
+                    port.unwrap_or_default()
+                ),
+            };
+        }
         Step::Root | Step::Staging | Step::Pivot => {
             ("prepare the sandbox's own mounts", probe::USER_NAMESPACE_HINT)
         }
@@ -191,6 +214,9 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
         }
         Step::Directory => ("make the mount point of", "run `stockade plan` and look for overlapping rules"),
         Step::Tmpfs => ("mount a private file system on", "the machine may be out of memory"),
+        Step::Content => {
+            ("lay a file over", "it covers a file, not a directory; the machine may be out of memory")
+        }
         Step::Device => {
             ("build the private /dev at", "the host's own /dev must hold null, zero, full, random, tty")
         }

@@ -26,8 +26,9 @@ pub(crate) fn settle(plan: &Plan, landlock_abi: u32) -> Result<Enforcement, Crea
     }
     enforcement.set(
         WallLayer::NetworkNamespace,
-        match plan.network {
+        match &plan.network {
             NetworkPlan::Loopback => stands("own loopback only".into()),
+            NetworkPlan::Gateway(_) => stands("own loopback, and the gateway".into()),
             NetworkPlan::Host => LayerState::NotNeeded,
         },
     );
@@ -57,13 +58,20 @@ pub(crate) fn settle(plan: &Plan, landlock_abi: u32) -> Result<Enforcement, Crea
             None => LayerState::NotNeeded,
         },
     );
-    for (layer, reason) in [
-        (WallLayer::Cgroup, "memory, processor and process-count limits are not built yet"),
-        (WallLayer::Gateway, "no network reaches out: the gateway that would judge names is not built yet"),
-    ] {
-        let hint = "leave out the rule, or use a release that has this layer";
-        enforcement.set(layer, absent(plan, layer, reason, hint)?);
-    }
+    enforcement.set(
+        WallLayer::Gateway,
+        match &plan.network {
+            // Which protocols it leads there is only known inside.
+            NetworkPlan::Gateway(_) => stands("nft redirect".into()),
+            NetworkPlan::Loopback | NetworkPlan::Host => {
+                let reason = "nothing is led to a gateway: the plan has none";
+                absent(plan, WallLayer::Gateway, reason, "allow a domain, or leave out the requirement")?
+            }
+        },
+    );
+    let reason = "memory, processor and process-count limits are not built yet";
+    let hint = "leave out the rule, or use a release that has this layer";
+    enforcement.set(WallLayer::Cgroup, absent(plan, WallLayer::Cgroup, reason, hint)?);
     Ok(enforcement)
 }
 

@@ -4,10 +4,13 @@
 //! serves; `sandbox` is the launcher's handle on it; `exec` and `pump` start and follow one command.
 
 mod broker;
+mod doors;
 mod exec;
+mod hearing;
 mod init;
 mod launch;
 mod layers;
+mod notes;
 mod probe;
 mod pump;
 mod sandbox;

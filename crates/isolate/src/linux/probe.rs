@@ -1,7 +1,9 @@
 //! What this machine's kernel offers, and what to do where it does not.
 
+use super::doors::TRANSPARENT_PORT;
 use super::script::MIN_LANDLOCK_ABI;
-use super::sys;
+use super::sys::{self, Reach, Side};
+use rustix::fd::AsFd;
 use std::fs;
 use stockade_policy::{LayerState, WallLayer};
 
@@ -18,6 +20,8 @@ pub struct ProbeResult {
 
 pub(crate) const USER_NAMESPACE_HINT: &str = "run `stockade doctor`: user namespaces may be restricted by AppArmor, a sysctl or the container this runs in";
 pub(crate) const PROC_HINT: &str = "a container that masks parts of /proc keeps others from mounting one; start it with its /proc unmasked (docker: --security-opt systempaths=unconfined)";
+
+pub(crate) const REDIRECT_HINT: &str = "the kernel needs nf_tables with redirection (modules nf_tables, nft_redir, nft_nat, nf_conntrack): `modprobe nft_redir` as root, or a kernel with CONFIG_NFT_REDIR";
 
 /// The remedy for user namespaces that are refused, from what the machine says about itself.
 pub(crate) fn namespace_hint() -> String {
@@ -37,7 +41,8 @@ pub(crate) fn namespace_hint() -> String {
     "the kernel needs CONFIG_USER_NS and the other namespaces; a seccomp filter or limit above this process may refuse them".into()
 }
 
-/// Asks the kernel what it offers, without starting anything.
+/// Asks the kernel what it offers. For some of it the kernel has to be tried: a process in namespaces of its
+/// own does that, and ends.
 pub fn probe() -> Vec<ProbeResult> {
     let mut results = Vec::new();
     for (layer, file) in [
@@ -70,9 +75,44 @@ pub fn probe() -> Vec<ProbeResult> {
             "the kernel needs CONFIG_SECCOMP_FILTER".into(),
         )
     });
+    results.push(gateway());
     results.push(enforced(WallLayer::Privileges, String::new()));
     results.push(enforced(WallLayer::ProcessLimits, String::new()));
     results
+}
+
+/// Whether connections can be led to a gateway.
+fn gateway() -> ProbeResult {
+    let absent = |reason: String, hint: &str| missing(WallLayer::Gateway, reason, hint.into());
+    let probe = match sys::clone_init(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) {
+        Ok(Side::Init) => try_redirect(),
+        Ok(Side::Launcher { pidfd, .. }) => pidfd,
+        Err(errno) => return absent(format!("no network of its own ({errno})"), &namespace_hint()),
+    };
+    match sys::exit_status(probe.as_fd()) {
+        Some(0) => enforced(WallLayer::Gateway, "nft redirect, IPv4 and IPv6".into()),
+        Some(ONLY_V4) => enforced(WallLayer::Gateway, "nft redirect, IPv4 only".into()),
+        Some(errno) => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            absent(format!("connections cannot be led to it ({error})"), REDIRECT_HINT)
+        }
+        None => absent("the attempt ended without an answer".into(), REDIRECT_HINT),
+    }
+}
+
+/// No error number is so high.
+const ONLY_V4: i32 = 255;
+
+/// In a process of its own, a copy of one thread of a program that may have many: tries, and ends with the
+/// error number.
+fn try_redirect() -> ! {
+    sys::block_all_signals();
+    let tried = sys::raise_loopback().and_then(|()| sys::lead_everything_to(TRANSPARENT_PORT));
+    sys::exit_now(match tried {
+        Ok(Reach::Both) => 0,
+        Ok(Reach::V4) => ONLY_V4,
+        Err(errno) => errno.raw_os_error(),
+    })
 }
 
 pub(crate) const LANDLOCK_HINT: &str = "the kernel needs CONFIG_SECURITY_LANDLOCK, version 5.19 or later, and `landlock` among its lsm= parameters";

@@ -174,6 +174,7 @@ impl Follower {
             Heard::Refused(noted) => self.refused(noted).await,
             Heard::RefusedOneMore => self.more_violations += 1,
             Heard::Ask { id, noted } => self.ask(id, noted).await,
+            Heard::Event(event) => drop(self.events.send(*event).await),
             Heard::Report(..) => {}
         }
     }
@@ -290,13 +291,28 @@ impl Follower {
         let _ = self.events.send(event).await;
     }
 
-    async fn finish(self, exit: Exit, usage: Usage) {
+    /// Nobody hears a question any more once the command is over.
+    async fn close(&mut self) {
+        self.pump.reports.close();
+        while let Ok(heard) = self.pump.reports.try_recv() {
+            match heard {
+                Heard::Ask { id, .. } => self.pump.job.shared.reply(id, Reply::Deny),
+                heard => self.hear(heard).await,
+            }
+        }
+        for id in std::mem::take(&mut self.asked).into_keys() {
+            self.pump.job.shared.reply(id, Reply::Deny);
+        }
+    }
+
+    async fn finish(mut self, exit: Exit, usage: Usage) {
+        self.close().await;
         let exit = self.forced.unwrap_or(exit);
         // What was refused last is what a command that failed is likely to have failed of.
         let failed = exit.status() != 0 && !matches!(exit, Exit::Cancelled { .. });
         let likely = self.violations.last().filter(|_| failed).cloned();
         let shared = &self.pump.job.shared;
-        let mut enforcement = shared.enforcement.clone();
+        let mut enforcement = shared.enforcement().clone();
         let (mut blocked, mut reason) =
             (likely.is_some(), likely.as_ref().map(|violation| violation.reason.clone()));
         if failed && shared.unbrokered.load(Ordering::Relaxed) {
@@ -316,6 +332,7 @@ impl Follower {
             usage,
             violations: self.violations,
             more_violations: self.more_violations,
+            network: None,
             enforcement,
         };
         let _ = self.events.send(Event::Exited(Box::new(outcome))).await;

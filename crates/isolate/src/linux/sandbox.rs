@@ -1,14 +1,18 @@
 //! The launcher's handle on a live sandbox.
 
-use super::broker::{self, BrokerHandle, Noted, Said, Told};
+use super::broker::{BrokerHandle, Noted};
+use super::doors::Arrivals;
 use super::exec::{self, Prepared};
 use super::launch::{self, launch};
 use super::layers;
+use super::notes::{Listening, Notes};
 use super::pump::Pump;
 use super::script::Script;
 use super::sys;
-use super::wire::{Order, PACKET, Report, Stage, Step};
-use crate::{BoxFuture, Command, CreateError, ExecError, Health, Running, Sandbox, StartError};
+use super::wire::{MAX_DOORS, Order, PACKET, Report, Stage, Step};
+use crate::{
+    BoxFuture, Command, CreateError, DoorSocket, ExecError, Health, Running, Sandbox, StartError, Teller,
+};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -19,14 +23,14 @@ use std::collections::HashMap;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Enforcement, Plan, Reply, WallLayer};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use stockade_policy::{Enforcement, Event, LayerState, Plan, WallLayer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
 
-/// A report of the first process, with the terminal that may come with it.
-type Reported = (Report, Option<OwnedFd>);
+/// A report of the first process, with what may come with it: a terminal, sockets.
+type Reported = (Report, Vec<OwnedFd>);
 
 /// What concerns one command.
 pub(crate) enum Heard {
@@ -38,16 +42,24 @@ pub(crate) enum Heard {
     RefusedOneMore,
     /// A call waits for an answer.
     Ask { id: u64, noted: Noted },
+    /// Something happened in its network.
+    Event(Box<Event>),
 }
 
 /// What all handles and tasks of one sandbox share.
 pub(crate) struct Shared {
     pub(crate) id: String,
-    pub(crate) enforcement: Enforcement,
+    /// What the plan needs and this machine was believed to have; what really stands, once that is known.
+    settled: Enforcement,
+    standing: OnceLock<Enforcement>,
     plan: Arc<Plan>,
     control: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
-    broker: Option<BrokerHandle>,
+    pub(crate) broker: Option<BrokerHandle>,
+    /// Sockets from inside.
+    arrivals: Arrivals,
+    /// What the network's judge tells.
+    pub(crate) notes: Notes,
     /// What the plan became, to put a failed step into words.
     script: Script,
     jobs: Mutex<Jobs>,
@@ -68,17 +80,17 @@ struct Progress {
 }
 
 #[derive(Default)]
-struct Jobs {
+pub(crate) struct Jobs {
     next: u32,
-    waiting: HashMap<u32, Waiting>,
+    pub(crate) waiting: HashMap<u32, Waiting>,
     closed: bool,
 }
 
 /// A command somebody follows.
-struct Waiting {
-    heard: mpsc::UnboundedSender<Heard>,
+pub(crate) struct Waiting {
+    pub(crate) heard: mpsc::UnboundedSender<Heard>,
     /// Its process, once it has one; it leads a session of its own.
-    pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
 }
 
 /// A sandbox of the native engine.
@@ -122,12 +134,15 @@ impl NativeSandbox {
         let launched = launch(&plan, &script)?;
         let shared = Arc::new(Shared {
             id: new_id(),
-            enforcement,
+            settled: enforcement,
+            standing: OnceLock::new(),
             plan,
             script,
             control: launched.control,
             pidfd: launched.pidfd,
             broker: launched.broker,
+            arrivals: Arrivals::default(),
+            notes: Notes::default(),
             jobs: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
             unbrokered: AtomicBool::new(false),
@@ -159,9 +174,7 @@ impl NativeSandbox {
                 }
                 Some(Heard::Report(..)) | None => return Err(shared.why_gone()),
                 // The broker may be quicker than the first process.
-                Some(heard @ (Heard::Refused(_) | Heard::RefusedOneMore | Heard::Ask { .. })) => {
-                    early.push(heard)
-                }
+                Some(heard) => early.push(heard),
             }
         };
         let label = command.argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
@@ -175,7 +188,7 @@ impl Sandbox for NativeSandbox {
     }
 
     fn enforcement(&self) -> &Enforcement {
-        &self.shared.enforcement
+        self.shared.enforcement()
     }
 
     fn exec(&self, command: Command) -> BoxFuture<'_, Result<Running, ExecError>> {
@@ -198,6 +211,23 @@ impl Sandbox for NativeSandbox {
     fn health(&self) -> Health {
         if self.shared.jobs().closed { Health::Stopped } else { Health::Running }
     }
+
+    fn doors(&self) -> Vec<DoorSocket> {
+        self.shared.arrivals.give_away()
+    }
+
+    fn teller(&self) -> Teller {
+        Teller::new(Arc::new(Listening(Arc::downgrade(&self.shared))))
+    }
+
+    fn socket_inside(&self) -> BoxFuture<'_, io::Result<OwnedFd>> {
+        Box::pin(async {
+            let gone = || io::Error::new(io::ErrorKind::NotConnected, "the sandbox is gone");
+            let (id, socket) = self.shared.arrivals.expect().ok_or_else(gone)?;
+            self.shared.send(Order::Socket { id }, &[]).await.map_err(io::Error::other)?;
+            socket.await.map_err(|_| gone())?
+        })
+    }
 }
 
 impl Drop for NativeSandbox {
@@ -219,7 +249,19 @@ impl Drop for Job {
 }
 
 impl Shared {
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+    /// Every wall and whether it stands.
+    pub(crate) fn enforcement(&self) -> &Enforcement {
+        self.standing.get_or_init(|| {
+            let mut standing = self.settled.clone();
+            if self.plan.network.gateway().is_some() {
+                let detail = self.arrivals.detail().into();
+                standing.set(WallLayer::Gateway, LayerState::Enforced { detail });
+            }
+            standing
+        })
+    }
+
+    pub(crate) fn jobs(&self) -> MutexGuard<'_, Jobs> {
         // The table stays sound whatever a panicking holder did: entries are only added and removed whole.
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -235,6 +277,13 @@ impl Shared {
         let (sender, receiver) = mpsc::unbounded_channel();
         jobs.waiting.insert(id, Waiting { heard: sender, pid: None });
         Ok((Job { id, shared: Arc::clone(self) }, receiver))
+    }
+
+    /// A step of the set-up failed; the first is the one that counts.
+    pub(crate) fn failed(&self, step: Step, index: u32, errno: i32) {
+        self.progress.send_modify(|progress| {
+            progress.failed.get_or_insert((step, index, errno));
+        });
     }
 
     fn why_not_built(&self) -> CreateError {
@@ -312,7 +361,7 @@ impl Shared {
 
 fn take_report(socket: &OwnedFd) -> io::Result<Option<Reported>> {
     let mut packet = [0; PACKET];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DOORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let message = recvmsg(
         socket,
@@ -320,12 +369,14 @@ fn take_report(socket: &OwnedFd) -> io::Result<Option<Reported>> {
         &mut ancillary,
         RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
     )?;
-    let terminal = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    });
+    let mut carried = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            carried.extend(descriptors);
+        }
+    }
     let whole = (message.bytes == PACKET).then(|| Report::decode(&packet)).flatten();
-    Ok(whole.map(|report| (report, terminal)))
+    Ok(whole.map(|report| (report, carried)))
 }
 
 /// Hands on what first process and broker say until the first process is gone, then reaps it.
@@ -338,8 +389,8 @@ async fn keep(shared: Arc<Shared>) {
                 None => {
                     brokered = false;
                     if !shared.broker.as_ref().is_some_and(BrokerHandle::ended_well) {
-                        while let Some((report, terminal)) = shared.waiting_report() {
-                            shared.hear_init(report, terminal);
+                        while let Some((report, carried)) = shared.waiting_report() {
+                            shared.hear_init(report, carried);
                         }
                         // Every held call fails from now on; better to end than to go on like that.
                         shared.unbrokered.store(true, Ordering::Relaxed);
@@ -348,7 +399,7 @@ async fn keep(shared: Arc<Shared>) {
                 }
             },
             report = shared.next_report() => match report {
-                Some((report, terminal)) => shared.hear_init(report, terminal),
+                Some((report, carried)) => shared.hear_init(report, carried),
                 None => break,
             },
         }
@@ -358,6 +409,8 @@ async fn keep(shared: Arc<Shared>) {
         jobs.closed = true;
         jobs.waiting.clear();
     }
+    shared.arrivals.close();
+    shared.notes.close();
     shared.kill();
     // Readable means ended, so that reaping does not block.
     let _ = shared.pidfd.readable().await;
@@ -366,21 +419,7 @@ async fn keep(shared: Arc<Shared>) {
 }
 
 impl Shared {
-    async fn broker_says(&self) -> Option<Said> {
-        match &self.broker {
-            Some(broker) => broker.next().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Answers a question of the broker's.
-    pub(crate) fn reply(&self, id: u64, reply: Reply) {
-        if let Some(broker) = &self.broker {
-            broker.tell(&Told::Reply { id, reply }, None);
-        }
-    }
-
-    fn hear_init(&self, report: Report, terminal: Option<OwnedFd>) {
+    fn hear_init(&self, report: Report, mut carried: Vec<OwnedFd>) {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } => {
                 self.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.ready, true));
@@ -391,12 +430,15 @@ impl Shared {
                 while let Some(said) = self.broker.as_ref().and_then(BrokerHandle::said) {
                     self.hear_broker(said);
                 }
+                self.tell_what_is_sought();
                 id
             }
+            Report::Doors { doors } => {
+                return self.arrivals.take_in(self.script.network.doors(), doors, carried);
+            }
+            Report::Socket { id, errno } => return self.arrivals.arrived(id, errno, carried.pop()),
             Report::Failed { step, index, errno } => {
-                return self.progress.send_modify(|progress| {
-                    progress.failed.get_or_insert((step, index, errno));
-                });
+                return self.failed(step, index, errno);
             }
             Report::Ready => return self.progress.send_modify(|progress| progress.ready = true),
         };
@@ -405,46 +447,8 @@ impl Shared {
                 waiting.pid = Some(pid);
             }
             // A receiver that is gone no longer wants to know.
-            let _ = waiting.heard.send(Heard::Report(report, terminal));
+            let _ = waiting.heard.send(Heard::Report(report, carried.pop()));
         }
-    }
-
-    fn hear_broker(&self, said: Said) {
-        match said {
-            Said::Refused(noted) => {
-                self.tell_job(noted.session, Heard::Refused(noted));
-            }
-            Said::OneMore => {
-                self.tell_job(0, Heard::RefusedOneMore);
-            }
-            Said::Ask { id, noted } => {
-                if !self.tell_job(noted.session, Heard::Ask { id, noted }) {
-                    self.reply(id, Reply::Deny);
-                }
-            }
-            Said::Do { id, deed } => {
-                let done = broker::perform(&deed);
-                let errno = done.as_ref().err().map_or(0, |errno| errno.raw_os_error());
-                let descriptor = done.ok().flatten();
-                if let Some(broker) = &self.broker {
-                    broker.tell(&Told::Done { id, errno }, descriptor.as_ref());
-                }
-            }
-            Said::Failed { errno, .. } => {
-                self.progress.send_modify(|progress| {
-                    progress.failed.get_or_insert((Step::Broker, u32::MAX, errno));
-                });
-                self.kill();
-            }
-        }
-    }
-
-    /// Tells the command whose session this is; where that is nobody's, the oldest one. False without any.
-    fn tell_job(&self, session: u32, heard: Heard) -> bool {
-        let jobs = self.jobs();
-        let of_session = jobs.waiting.values().find(|waiting| waiting.pid == Some(session));
-        let oldest = || jobs.waiting.iter().min_by_key(|(id, _)| **id).map(|(_, waiting)| waiting);
-        of_session.or_else(oldest).is_some_and(|waiting| waiting.heard.send(heard).is_ok())
     }
 }
 

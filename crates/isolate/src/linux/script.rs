@@ -3,6 +3,7 @@
 //! Everything the child needs is made here, before the clone: strings end in NUL, rights are kernel bits,
 //! decisions such as "may this mount point be created?" are taken.
 
+use super::doors::{self, DoorStep};
 use super::seccomp::{self, Recording};
 use super::sys::{self, landlock_rights as rights};
 use crate::CreateError;
@@ -19,7 +20,7 @@ use stockade_policy::{
 pub(crate) struct Script {
     pub(crate) root: Root,
     pub(crate) steps: Vec<MountStep>,
-    pub(crate) network: NetworkPlan,
+    pub(crate) network: Network,
     /// Empty without Landlock.
     pub(crate) landlock: Vec<LandlockStep>,
     pub(crate) landlock_handled: u64,
@@ -32,6 +33,34 @@ pub(crate) struct Script {
     pub(crate) cookie: u64,
     pub(crate) limits: Limits,
     pub(crate) caller: Caller,
+}
+
+/// The network the first process builds.
+pub(crate) enum Network {
+    /// None: the host's.
+    Host,
+    /// One with a loopback and nothing else.
+    Loopback,
+    /// One in which everything leads to these.
+    Gateway(Vec<DoorStep>),
+}
+
+impl Network {
+    fn compile(plan: &NetworkPlan) -> Self {
+        match plan {
+            NetworkPlan::Host => Self::Host,
+            NetworkPlan::Loopback => Self::Loopback,
+            NetworkPlan::Gateway(plan) => Self::Gateway(doors::steps(plan)),
+        }
+    }
+
+    /// The listening sockets to be made.
+    pub(crate) fn doors(&self) -> &[DoorStep] {
+        match self {
+            Self::Gateway(doors) => doors,
+            Self::Host | Self::Loopback => &[],
+        }
+    }
 }
 
 /// Whose rights the sandbox is made with.
@@ -98,6 +127,11 @@ pub(crate) enum StepKind {
     Symlink {
         target: CString,
     },
+    /// A read-only file of our own.
+    Content {
+        data: Vec<u8>,
+        mode: u32,
+    },
 }
 
 /// One Landlock rule.
@@ -135,7 +169,7 @@ impl Script {
             root,
             landlock: if landlock_handled == 0 { Vec::new() } else { landlock(plan, landlock_handled)? },
             steps,
-            network: plan.network,
+            network: Network::compile(&plan.network),
             landlock_handled,
             filter: seccomp::assemble(&plan.syscalls, caller, recording),
             held: seccomp::assemble_held(plan, caller, cookie),
@@ -171,6 +205,7 @@ fn step(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Result<MountStep, Crea
         MountKind::Dev => StepKind::Dev,
         MountKind::Proc if mount.path == Path::new("/proc") => StepKind::Proc,
         MountKind::Proc => return Err(CreateError::Plan { reason: "proc must be at /proc".into() }),
+        MountKind::Content { data, mode } => StepKind::Content { data: data.clone(), mode: *mode },
         MountKind::Symlink { target } => StepKind::Symlink { target: c_path(target)? },
     };
     Ok(MountStep {
@@ -234,6 +269,7 @@ fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError>
             MountKind::Mask { identity, .. } if identity.kind == FileKind::Directory => {
                 allow(&mount.path, rights::READ_DIR)?;
             }
+            MountKind::Content { .. } => allow(&mount.path, rights::READ_FILE)?,
             MountKind::Mask { .. } | MountKind::Symlink { .. } => {}
         }
     }

@@ -6,6 +6,8 @@
 pub(crate) const PACKET: usize = 48;
 /// Descriptors one packet may carry (the kernel allows 253).
 pub(crate) const MAX_DESCRIPTORS: usize = 64;
+/// Listening sockets that travel in one packet.
+pub(crate) const MAX_DOORS: usize = 16;
 
 /// Launcher to first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub(crate) enum Order {
     Signal { id: u32, signal: i32 },
     /// Kill every process but the first.
     KillAll,
+    /// Make a stream socket in the sandbox's network.
+    Socket { id: u32 },
 }
 
 /// First process to launcher.
@@ -43,6 +47,11 @@ pub(crate) enum Report {
     Started { id: u32, pid: u32 },
     /// A command could not be started.
     NotStarted { id: u32, stage: Stage, errno: i32 },
+    /// Listening sockets of the sandbox's network come along. In their order: which ones of the script's,
+    /// counted from 1; 0 is none.
+    Doors { doors: [u16; MAX_DOORS] },
+    /// A stream socket of the sandbox's network comes along, or an error number.
+    Socket { id: u32, errno: i32 },
     /// A command ended.
     Exited { id: u32, status: i32, user_us: u64, system_us: u64, max_rss_kib: u64 },
 }
@@ -64,7 +73,7 @@ macro_rules! numbered {
 
 numbered! {
     /// Steps of building the walls.
-    Step { Network, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Device, Proc, Cover, Pivot, Privileges, Seccomp, Broker, Serve }
+    Step { Network, Gateway, Doors, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Content, Device, Proc, Cover, Pivot, Privileges, Seccomp, Broker, Serve }
 }
 
 numbered! {
@@ -82,6 +91,7 @@ impl Order {
             }
             Self::Signal { id, signal } => [2, id.into(), signal as u64, 0, 0, 0],
             Self::KillAll => [3, 0, 0, 0, 0, 0],
+            Self::Socket { id } => [4, id.into(), 0, 0, 0, 0],
         })
     }
 
@@ -100,6 +110,7 @@ impl Order {
             },
             2 => Self::Signal { id: a as u32, signal: b as i32 },
             3 => Self::KillAll,
+            4 => Self::Socket { id: a as u32 },
             _ => return None,
         })
     }
@@ -115,6 +126,14 @@ impl Report {
             Self::Exited { id, status, user_us, system_us, max_rss_kib } => {
                 [4, id.into(), status as u64, user_us, system_us, max_rss_kib]
             }
+            Self::Doors { doors } => {
+                let mut words = [5, 0, 0, 0, 0, 0];
+                for (at, door) in doors.into_iter().enumerate() {
+                    words[1 + at / DOORS_IN_A_WORD] |= u64::from(door) << (16 * (at % DOORS_IN_A_WORD));
+                }
+                words
+            }
+            Self::Socket { id, errno } => [6, id.into(), errno as u64, 0, 0, 0],
         })
     }
 
@@ -126,10 +145,18 @@ impl Report {
             2 => Self::Started { id: a as u32, pid: b as u32 },
             3 => Self::NotStarted { id: a as u32, stage: Stage::from_number(b)?, errno: c as i32 },
             4 => Self::Exited { id: a as u32, status: b as i32, user_us: c, system_us: d, max_rss_kib: e },
+            5 => {
+                let words = [a, b, c, d];
+                let door = |at: usize| words[at / DOORS_IN_A_WORD] >> (16 * (at % DOORS_IN_A_WORD));
+                Self::Doors { doors: std::array::from_fn(|at| door(at) as u16) }
+            }
+            6 => Self::Socket { id: a as u32, errno: b as i32 },
             _ => return None,
         })
     }
 }
+
+const DOORS_IN_A_WORD: usize = 4;
 
 fn pack(words: [u64; 6]) -> [u8; PACKET] {
     let mut packet = [0; PACKET];
@@ -168,6 +195,7 @@ mod tests {
             },
             Order::Signal { id: 9, signal: 15 },
             Order::KillAll,
+            Order::Socket { id: 3 },
         ] {
             assert_eq!(Order::decode(&order.encode()), Some(order));
         }
@@ -177,6 +205,8 @@ mod tests {
             Report::Started { id: 1, pid: 2 },
             Report::NotStarted { id: 1, stage: Stage::Program, errno: 2 },
             Report::Exited { id: 1, status: -1, user_us: 2, system_us: 3, max_rss_kib: 4 },
+            Report::Doors { doors: std::array::from_fn(|at| 65_535 - at as u16) },
+            Report::Socket { id: 4, errno: 24 },
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }

@@ -22,7 +22,9 @@ impl Judge {
             Some(MountKind::Proc) if wants.write => {
                 return Some(protected(None, "the kernel's own files stay as they are"));
             }
-            Some(MountKind::Proc | MountKind::Symlink { .. }) => Rights::READ_ONLY,
+            Some(MountKind::Proc | MountKind::Symlink { .. } | MountKind::Content { .. }) => {
+                Rights::READ_ONLY
+            }
             None => match self.plan.root {
                 RootView::Host { rights } => rights,
                 RootView::Listed => NOTHING,

@@ -1,23 +1,52 @@
-//! Judging connections, addresses and requests.
+//! Judging names and connections.
 
+use super::addresses::{self, Reach};
 use super::host::{Host, Target};
 use super::plan::GatewayPlan;
-use super::ruling::{AddressOwner, Cause, NetRefusal, Ruling};
+use super::ruling::{Allowance, Cause, NetRefusal, Ruling};
+use super::table::Table;
+use crate::domain;
+use crate::network::DomainRule;
 use crate::settings::Protocol;
-use crate::{Switch, ViolationKind};
-use std::net::IpAddr;
+use crate::{Layer, NetLimits, Origin, RuleRef, Switch, ViolationKind};
 use std::sync::Arc;
 
 /// Judges by a plan.
 #[derive(Clone, Debug)]
 pub struct NetJudge {
-    plan: Arc<GatewayPlan>,
+    pub(super) plan: Arc<GatewayPlan>,
+    allowed: Table,
+    pub(super) denied: Table,
 }
+
+/// Why a host may be reached.
+pub(super) enum Basis<'a> {
+    /// A rule names it.
+    Listed(&'a DomainRule),
+    /// Every public host may be.
+    Public,
+}
+
+impl Basis<'_> {
+    pub(super) fn allowance(&self) -> Allowance {
+        match self {
+            Self::Listed(rule) => Allowance { rule: rule.rule.clone(), limits: rule.limits },
+            Self::Public => Allowance {
+                rule: built_in("network.allowPublicHosts true", "public hosts"),
+                limits: NetLimits::default(),
+            },
+        }
+    }
+}
+
+/// Names that are never somebody's public host.
+const NOT_PUBLIC: [&str; 6] = ["localhost", "local", "internal", "lan", "home.arpa", "onion"];
 
 impl NetJudge {
     /// A judge for this plan.
     pub fn new(plan: Arc<GatewayPlan>) -> Self {
-        Self { plan }
+        let (allowed, denied) = (Table::new(&plan.allowed), Table::new(&plan.denied));
+        Self { plan, allowed, denied }
     }
 
     /// The plan.
@@ -25,40 +54,178 @@ impl NetJudge {
         &self.plan
     }
 
+    /// Whether a connection that was let through without its protocol being known must be judged again once
+    /// it is. A rule that names a port says enough about what is spoken there.
+    pub fn needs_protocol(&self, to: &Target) -> bool {
+        let named = matches!(self.basis(to), Some(Basis::Listed(rule)) if rule.pattern.port.is_some());
+        !named && !self.plan.protocols.is_empty() && !self.plan.protocols.contains(&Protocol::Tcp)
+    }
+
     /// Whether a name may be looked up: some port of it may be reached.
     pub fn name(&self, host: &Host) -> Ruling {
-        let _ = host;
-        self.refused(ViolationKind::Resolve, host.to_string(), Cause::NotListed)
+        let denied = self.about(&self.denied, &self.plan.denied, host);
+        let refused = |cause, rule| self.refuse(ViolationKind::Resolve, host.to_string(), cause, rule);
+        if let Some(rule) = denied.iter().find(|rule| rule.pattern.port.is_none()) {
+            return refused(Cause::Denied, Some(rule));
+        }
+        let barred = |port: u16| denied.iter().find(|rule| rule.pattern.port == Some(port)).copied();
+        let mut beaten = None;
+        let mut open = |port: Option<u16>| match port {
+            Some(port) => {
+                beaten = beaten.or(barred(port));
+                barred(port).is_none()
+            }
+            // There are more ports than anybody denied.
+            None if self.plan.ports.is_empty() => true,
+            None => {
+                beaten = beaten.or(self.plan.ports.iter().find_map(|port| barred(*port)));
+                self.plan.ports.iter().any(|port| barred(*port).is_none())
+            }
+        };
+        for rule in self.about(&self.allowed, &self.plan.allowed, host) {
+            if open(rule.pattern.port) {
+                return Ruling::Allowed(Basis::Listed(rule).allowance());
+            }
+        }
+        if self.is_public(host) && open(None) {
+            return Ruling::Allowed(Basis::Public.allowance());
+        }
+        match beaten {
+            Some(rule) => refused(Cause::Denied, Some(rule)),
+            None => refused(Cause::NotListed, None),
+        }
     }
 
     /// Whether a connection may be made. `spoken` is what is known about its protocol.
+    ///
+    /// While nothing is known (`None`) a connection is let through even where the plan names protocols: some
+    /// servers speak first. Where [`needs_protocol`](Self::needs_protocol) says so, whoever carries it must
+    /// come again with what was spoken before anything from inside goes out.
     pub fn connect(&self, to: &Target, spoken: Option<Protocol>) -> Ruling {
-        let _ = spoken;
-        self.refused(ViolationKind::Connect, to.to_string(), Cause::NotListed)
+        let refused = |cause, rule| self.refuse(ViolationKind::Connect, to.to_string(), cause, rule);
+        let port_fits = |rule: &&DomainRule| rule.pattern.port.is_none_or(|port| port == to.port);
+        let denied = self.about(&self.denied, &self.plan.denied, &to.host);
+        if let Some(rule) = denied.into_iter().find(port_fits) {
+            return refused(Cause::Denied, Some(rule));
+        }
+        let allowance = match self.basis(to) {
+            Some(basis) => basis.allowance(),
+            None => {
+                let elsewhere = self.about(&self.allowed, &self.plan.allowed, &to.host).into_iter().next();
+                return match elsewhere {
+                    Some(rule) => refused(Cause::Port, Some(rule)),
+                    None if self.is_public(&to.host) => refused(Cause::Port, None),
+                    None => refused(Cause::NotListed, None),
+                };
+            }
+        };
+        match spoken {
+            Some(protocol) if self.needs_protocol(to) && !self.plan.protocols.contains(&protocol) => {
+                let mut refusal = self.refusal(ViolationKind::Connect, to.to_string(), Cause::Protocol, None);
+                refusal.rule = Some(allowance.rule);
+                refusal.reason = format!("the rules let no {} through", shown(protocol));
+                refusal.suggestion =
+                    Some(format!("\"network\": {{\"protocols\": [..., \"{}\"]}}", shown(protocol)));
+                Ruling::Refused(Box::new(refusal))
+            }
+            _ => Ruling::Allowed(allowance),
+        }
     }
 
-    /// Whether an allowed target may lead to this address. 
-    pub fn address(&self, to: &Target, address: IpAddr, owner: AddressOwner) -> Ruling {
-        let _ = (address, owner);
-        self.refused(ViolationKind::Connect, to.to_string(), Cause::Address)
+    /// Why a target may be reached, deny rules aside.
+    pub(super) fn basis(&self, to: &Target) -> Option<Basis<'_>> {
+        let usual = self.plan.ports.is_empty() || self.plan.ports.contains(&to.port);
+        let fits = |rule: &&DomainRule| rule.pattern.port.map_or(usual, |port| port == to.port);
+        let rules: Vec<&DomainRule> =
+            self.about(&self.allowed, &self.plan.allowed, &to.host).into_iter().filter(fits).collect();
+        // The nearest rule speaks; one that names the port is nearer than one that does not.
+        let named = rules.iter().find(|rule| rule.pattern.port.is_some());
+        match named.or(rules.first()) {
+            Some(rule) => Some(Basis::Listed(rule)),
+            None => (usual && self.is_public(&to.host)).then_some(Basis::Public),
+        }
     }
 
-    /// Whether one request may be sent to an allowed target. The path is without its query.
-    pub fn request(&self, to: &Target, method: &str, path: &str) -> Ruling {
-        let _ = (method, path);
-        self.refused(ViolationKind::Connect, to.to_string(), Cause::Request)
+    /// Whether this is a host that needs no rule because everybody can reach it.
+    fn is_public(&self, host: &Host) -> bool {
+        self.plan.public_hosts == Switch::Allowed
+            && match host {
+                Host::Name(name) => {
+                    name.contains('.')
+                        && !NOT_PUBLIC.iter().any(|above| domain::is_below(name, above) || name == above)
+                }
+                Host::Address(address) => addresses::reach(*address) == Reach::Public,
+            }
     }
 
-    fn refused(&self, kind: ViolationKind, subject: String, cause: Cause) -> Ruling {
-        Ruling::Refused(Box::new(NetRefusal {
+    fn about<'a>(&self, table: &Table, rules: &'a [DomainRule], host: &Host) -> Vec<&'a DomainRule> {
+        table.about(host).into_iter().filter_map(|index| rules.get(index)).collect()
+    }
+
+    fn refuse(
+        &self,
+        kind: ViolationKind,
+        subject: String,
+        cause: Cause,
+        rule: Option<&DomainRule>,
+    ) -> Ruling {
+        Ruling::Refused(Box::new(self.refusal(kind, subject, cause, rule)))
+    }
+
+    /// A no about a host, in words.
+    pub(super) fn refusal(
+        &self,
+        kind: ViolationKind,
+        subject: String,
+        cause: Cause,
+        rule: Option<&DomainRule>,
+    ) -> NetRefusal {
+        let reason = match cause {
+            Cause::Denied => "a rule denies the host",
+            Cause::Port => "the host may be reached on other ports only",
+            Cause::NotListed if self.plan.allowed.is_empty() && self.plan.public_hosts == Switch::Refused => {
+                "no host is allowed"
+            }
+            Cause::NotListed => "the host is on no list of allowed ones",
+            _ => "it is refused",
+        };
+        let opens = matches!(cause, Cause::NotListed | Cause::Port);
+        NetRefusal {
             kind,
-            subject,
             cause,
-            reason: String::new(),
-            told: None,
-            rule: None,
-            suggestion: None,
-            askable: Switch::Refused,
-        }))
+            reason: reason.to_owned(),
+            told: rule.filter(|_| cause == Cause::Denied).and_then(|rule| rule.reason.clone()),
+            rule: rule.map(|rule| rule.rule.clone()),
+            suggestion: opens.then(|| format!("--allow-domain {subject}")),
+            askable: if opens && !is_forbidden_literal(&subject) {
+                self.plan.asking
+            } else {
+                Switch::Refused
+            },
+            subject,
+        }
+    }
+}
+
+/// A literal that leads to this machine or its cloud is named in settings by somebody who knows, not allowed by
+/// an answer to a question.
+fn is_forbidden_literal(subject: &str) -> bool {
+    let host = Target::parse(subject.as_bytes(), Some(1)).map(|target| target.host);
+    matches!(host, Ok(Host::Address(address)) if matches!(addresses::reach(address), Reach::Never(_)))
+}
+
+/// A rule nobody wrote.
+pub(super) fn built_in(text: &str, source: &str) -> RuleRef {
+    let origin = Origin { layer: Layer::BuiltIn, source: source.to_owned(), key: String::new() };
+    RuleRef { text: text.to_owned(), origin }
+}
+
+fn shown(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http => "http",
+        Protocol::Https => "https",
+        Protocol::Ssh => "ssh",
+        Protocol::Git => "git",
+        Protocol::Tcp => "tcp",
     }
 }

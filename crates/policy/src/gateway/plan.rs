@@ -19,7 +19,7 @@ pub struct GatewayPlan {
     pub public_hosts: Switch,
     /// Ports where a rule names none; every one when empty.
     pub ports: Vec<u16>,
-    /// Protocols; every one when empty.
+    /// Protocols where a rule names no port; every one when empty.
     pub protocols: Vec<Protocol>,
     /// Networks an allowed name must not resolve to, besides those nobody may.
     pub denied_addresses: Vec<ipnet::IpNet>,
@@ -53,6 +53,8 @@ pub struct GatewayPlan {
     pub credentials: Vec<CredentialPlan>,
     /// Whether stand-ins are replaced in requests outside TLS.
     pub plaintext_credentials: Switch,
+    /// Keys that requests are signed with; the signature is made anew where they are stand-ins.
+    pub aws_pairs: Vec<AwsPairPlan>,
 }
 
 /// What connections may use up. Without a number there is no limit.
@@ -167,9 +169,13 @@ pub struct CredentialPlan {
     /// What happens when the expression does not fit: `warn`, `deny` or `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_no_match: Option<String>,
-    /// Claims of a JSON web token that are hidden; the value is one when this is there.
+    /// Claims of a JSON web token that are hidden; the value is one when this is there. Without a name in it
+    /// the token keeps its claims and only its signature is hidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwt_claims: Option<Vec<String>>,
+    /// Whether the same value is hidden wherever else it stands in the file.
+    #[serde(default)]
+    pub mask_duplicates: Switch,
     /// Where the rule was written.
     pub rule: RuleRef,
 }
@@ -182,4 +188,17 @@ pub enum CredentialSource {
     Variable(String),
     /// A file.
     File(PathBuf),
+}
+
+/// The variables that hold one pair of keys for signed requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwsPairPlan {
+    /// The variable with the key's name.
+    pub access_key_id: String,
+    /// The variable with the key.
+    pub secret_access_key: String,
+    /// The variable with the session's token, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_token: Option<String>,
 }

@@ -1,10 +1,11 @@
 //! Putting permissions that were given earlier on top of everything but the organisation's rules.
 
 use super::Draft;
+use crate::domain::DomainPattern;
 use crate::inputs::{Granted, GrantedList};
-use crate::network::SocketRule;
-use crate::rules::{List, Place, Rule};
-use crate::{Layer, RuleRef};
+use crate::network::{DomainRule, SocketRule};
+use crate::rules::{List, Place, Rule, SourceId};
+use crate::{Layer, NetLimits, RuleRef};
 
 impl Draft {
     pub(super) fn apply_grants(&mut self, grants: &[Granted]) {
@@ -20,6 +21,10 @@ impl Draft {
                     self.policy.network.unix_sockets.push(SocketRule { path: grant.path.clone(), rule });
                     continue;
                 }
+                GrantedList::Domain => {
+                    self.grant_domain(&text, source);
+                    continue;
+                }
             };
             // Not read as a pattern: the path is what a command was refused, letter by letter.
             self.policy.book.add(Rule {
@@ -29,6 +34,19 @@ impl Draft {
                 source,
                 key: None,
             });
+        }
+    }
+
+    /// A host somebody said yes to. One that is no rule any more is left out: nothing is opened by a mistake.
+    fn grant_domain(&mut self, text: &str, source: SourceId) {
+        match DomainPattern::parse_allowed(text) {
+            Ok(pattern) => {
+                let origin = self.policy.book.origin(source, "");
+                let rule = RuleRef { text: format!("allowedDomains {text}"), origin };
+                let limits = NetLimits::default();
+                self.policy.network.allowed.push(DomainRule { pattern, reason: None, limits, rule });
+            }
+            Err(error) => self.warn(format!("{} is left out: {error}", self.policy.book.source_name(source))),
         }
     }
 }

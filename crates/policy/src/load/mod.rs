@@ -1,12 +1,17 @@
 //! From inputs to a [`Policy`]: read every file, put the layers on top of each other, add what is built in.
 
 mod builtin;
+mod credentials;
+mod gateway;
 mod grants;
 mod layer;
 mod native;
 mod network;
 mod protection;
+mod reach;
 mod records;
+mod requests;
+mod revise;
 mod srt;
 mod workspace;
 
@@ -16,6 +21,7 @@ use crate::network::NetworkRules;
 use crate::policy::{Policy, WorkspaceGrant};
 use crate::presets;
 use crate::rules::Book;
+use crate::settings::credentials::Credentials;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Settings, Temporary};
 use crate::settings::read::{self, UnknownKeys};
 use crate::settings::srt::SrtSettings;
@@ -23,6 +29,7 @@ use crate::settings::{SettingsError, SettingsErrors, nearest};
 use crate::{AuditMode, Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch, ViolationRules};
 use layer::Voice;
 use protection::Switches;
+pub(crate) use revise::revise;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
@@ -41,6 +48,10 @@ struct Draft {
     /// The walls are switched off by a preset, or by a setting.
     bare_by_preset: Option<RuleRef>,
     bare_by_setting: Option<RuleRef>,
+    /// How many rules about requests, from the first, come from layers that may only tighten.
+    tight_requests: usize,
+    /// Looked at when every host is known.
+    credentials: Vec<(Credentials, Voice)>,
 }
 
 enum Parsed {
@@ -83,6 +94,8 @@ pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, Settings
     }
     draft.apply_flags(&inputs);
     draft.apply_grants(&inputs.flags.grants);
+    draft.apply_credentials(files);
+    draft.finish_network();
     draft.add_builtin(files);
     draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
     if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
@@ -100,15 +113,20 @@ fn read_file(file: &SettingsFile, files: &dyn Files) -> Result<Option<Parsed>, V
         }
         Err(source) => return Err(vec![SettingsError::Unreadable { path: path.clone(), source }]),
     };
-    Ok(Some(match file.shape {
+    parse(file, &bytes).map(Some)
+}
+
+fn parse(file: &SettingsFile, bytes: &[u8]) -> Result<Parsed, Vec<SettingsError>> {
+    let path = &file.path;
+    Ok(match file.shape {
         Shape::Native => {
-            Parsed::Native(Box::new(read::parse::<Settings>(path, &bytes, UnknownKeys::Refused)?.settings))
+            Parsed::Native(Box::new(read::parse::<Settings>(path, bytes, UnknownKeys::Refused)?.settings))
         }
         Shape::Srt => {
-            let read = read::parse::<SrtSettings>(path, &bytes, UnknownKeys::IgnoredExcept("credentials"))?;
+            let read = read::parse::<SrtSettings>(path, bytes, UnknownKeys::IgnoredExcept("credentials"))?;
             Parsed::Srt(Box::new(read.settings), read.ignored)
         }
-    }))
+    })
 }
 
 impl Draft {
@@ -161,6 +179,8 @@ impl Draft {
             warned_about_workspace: false,
             bare_by_preset: None,
             bare_by_setting: None,
+            tight_requests: 0,
+            credentials: Vec::new(),
         };
         draft.judge_workspace();
         Ok(draft)

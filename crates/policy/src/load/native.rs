@@ -56,6 +56,7 @@ impl Draft {
         self.apply_violations(settings.violations, voice);
         self.apply_filesystem(&settings.filesystem, voice);
         self.apply_network(&settings.network, voice);
+        self.credentials.extend(settings.credentials.map(|credentials| (credentials, voice)));
         self.apply_environment(settings.environment, voice);
         self.apply_limits(&settings.limits, voice);
     }
@@ -220,6 +221,7 @@ impl Draft {
             let voice = self.flag("--allow-unix");
             self.add_socket(text, voice, "");
         }
+        self.apply_network_flags(flags);
         for name in &flags.env_pass {
             if is_name_pattern(name) {
                 self.policy.environment.pass.push(name.clone());
@@ -238,7 +240,7 @@ impl Draft {
         }
     }
 
-    fn flag(&mut self, name: &str) -> Voice {
+    pub(super) fn flag(&mut self, name: &str) -> Voice {
         Voice::new(self.policy.book.source(Layer::Flag, name), Layer::Flag)
     }
 

@@ -3,12 +3,8 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::Switch;
-use crate::environment::is_identifier;
 use crate::pattern::Reading;
 use crate::rules::List;
-use crate::settings::PathEntry;
-use crate::settings::check::Findings;
-use crate::settings::credentials::{CredentialMode, Credentials, Terminates};
 use crate::settings::native::OnOff;
 use crate::settings::srt::{SrtFilesystem, SrtSettings};
 
@@ -20,23 +16,12 @@ impl Draft {
             let keys: Vec<&str> = ignored.iter().map(String::as_str).chain(meaningless).collect();
             self.detail(format!("{file}: accepted without a meaning here: {}", keys.join(", ")));
         }
-        match &settings.network {
-            None => self.required(voice, "network", "an object with allowedDomains and deniedDomains"),
-            Some(network) => {
-                for (key, list) in [
-                    ("network.allowedDomains", &network.allowed_domains),
-                    ("network.deniedDomains", &network.denied_domains),
-                ] {
-                    if list.is_none() {
-                        self.required(voice, key, "a list of domains, [] for none");
-                    }
-                }
-                self.apply_network(network, voice);
-            }
+        self.require_srt_parts(&settings, voice);
+        if let Some(network) = &settings.network {
+            self.apply_network(network, voice);
         }
-        match &settings.filesystem {
-            None => self.required(voice, "filesystem", "an object with denyRead, allowWrite and denyWrite"),
-            Some(filesystem) => self.apply_srt_files(filesystem, voice),
+        if let Some(filesystem) = &settings.filesystem {
+            self.apply_srt_files(filesystem, voice);
         }
         match settings.allow_nested_user_namespaces {
             Some(true) if voice.may_loosen() => self.policy.nested_user_namespaces = Switch::Allowed,
@@ -51,8 +36,35 @@ impl Draft {
             }
         }
         self.apply_srt_violations(settings.ignore_violations, voice);
-        if let Some(credentials) = &settings.credentials {
-            self.apply_credentials(credentials, voice);
+        self.credentials.extend(settings.credentials.map(|credentials| (credentials, voice)));
+    }
+
+    /// Says which required parts are missing.
+    pub(super) fn require_srt_parts(&mut self, settings: &SrtSettings, voice: Voice) {
+        match &settings.network {
+            None => self.required(voice, "network", "an object with allowedDomains and deniedDomains"),
+            Some(network) => {
+                for (key, given) in [
+                    ("network.allowedDomains", network.allowed_domains.is_some()),
+                    ("network.deniedDomains", network.denied_domains.is_some()),
+                ] {
+                    if !given {
+                        self.required(voice, key, "a list of domains, [] for none");
+                    }
+                }
+            }
+        }
+        let Some(files) = &settings.filesystem else {
+            return self.required(voice, "filesystem", "an object with denyRead, allowWrite and denyWrite");
+        };
+        for (key, given) in [
+            ("filesystem.denyRead", files.deny_read.is_some()),
+            ("filesystem.allowWrite", files.allow_write.is_some()),
+            ("filesystem.denyWrite", files.deny_write.is_some()),
+        ] {
+            if !given {
+                self.required(voice, key, "a list of paths, [] for none");
+            }
         }
     }
 
@@ -67,10 +79,7 @@ impl Draft {
             (List::DenyWrite, "filesystem.denyWrite", &settings.deny_write, Reading::SrtDeny),
         ];
         for (list, key, entries, reading) in lists {
-            match entries {
-                Some(entries) => self.add_list(voice, list, key, entries, reading),
-                None => self.required(voice, key, "a list of paths, [] for none"),
-            }
+            self.add_list(voice, list, key, entries.as_deref().unwrap_or_default(), reading);
         }
         self.add_list(
             voice,
@@ -88,35 +97,6 @@ impl Draft {
             Some(true) if voice.may_loosen() => self.protection.git_config = OnOff::Off,
             Some(true) => self.ignore(voice, "filesystem.allowGitConfig", "true"),
             _ => {}
-        }
-    }
-
-    fn apply_credentials(&mut self, credentials: &Credentials, voice: Voice) {
-        let mut found = Findings::of(self.policy.book.source_name(voice.source));
-        let terminates = if self.policy.network.gateway.tls_terminate.is_some() {
-            Terminates::Yes
-        } else {
-            Terminates::No
-        };
-        let allowed: Vec<_> = self.policy.network.allowed.iter().map(|rule| rule.pattern.clone()).collect();
-        credentials.check(&allowed, terminates, &mut found);
-        self.errors.append(&mut found.errors);
-        for entry in &credentials.env_vars {
-            let Some(name) = entry.name.as_ref().filter(|name| is_identifier(name)) else { continue };
-            match entry.mode {
-                CredentialMode::Deny => self.policy.environment.deny.push(name.clone()),
-                CredentialMode::Mask => self.policy.environment.stand_ins.push(name.clone()),
-            }
-        }
-        for (index, entry) in credentials.files.iter().enumerate() {
-            let Some(path) = entry.path.as_ref().filter(|path| !path.is_empty()) else { continue };
-            if entry.mode == CredentialMode::Mask {
-                self.warn(format!(
-                    "credentials.files[{index}] ({path}): a stand-in for a file needs the network gateway; the file is unreadable instead"
-                ));
-            }
-            let literal = PathEntry::Literal(path.clone());
-            self.add_entry(voice, List::Seal, ("credentials.files", index), &literal, Reading::SrtDeny);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::broker;
 use crate::policy::Policy;
 use crate::settings::native::RequireLayers;
-use crate::{LayerNeed, Need, NetworkPlan, WallLayer};
+use crate::{LayerNeed, Need, NetworkPlan, RuleRef, WallLayer};
 
 /// Walls that no plan can do without.
 const ALWAYS: [WallLayer; 6] = [
@@ -16,10 +16,15 @@ const ALWAYS: [WallLayer; 6] = [
 ];
 
 /// Which walls are needed, and how badly.
-pub(super) fn needs(policy: &Policy, broker: Option<&broker::Need>, network: NetworkPlan) -> Vec<LayerNeed> {
+pub(super) fn needs(
+    policy: &Policy,
+    broker: Option<&broker::Need>,
+    network: &NetworkPlan,
+    needs_gateway: Option<RuleRef>,
+) -> Vec<LayerNeed> {
     let required = |layer| LayerNeed { layer, need: Need::Required, because: None };
     let mut needs: Vec<LayerNeed> = ALWAYS.into_iter().map(required).collect();
-    if network == NetworkPlan::Loopback {
+    if network.own_namespace() {
         needs.push(required(WallLayer::NetworkNamespace));
     }
     let second_wall = match policy.require_layers {
@@ -46,9 +51,9 @@ pub(super) fn needs(policy: &Policy, broker: Option<&broker::Need>, network: Net
         let because = broker.because.clone();
         needs.push(LayerNeed { layer: WallLayer::Broker, need: Need::Required, because });
     }
-    if policy.network.reaches_out() && network == NetworkPlan::Loopback {
-        let because = policy.network.allowed.first().map(|rule| rule.rule.clone());
-        needs.push(LayerNeed { layer: WallLayer::Gateway, need: Need::Wished, because });
+    if network.gateway().is_some() {
+        // Without it nothing would be reached; whoever listed hosts should hear that, not wait for a time-out.
+        needs.push(LayerNeed { layer: WallLayer::Gateway, need: Need::Required, because: needs_gateway });
     }
     needs
 }

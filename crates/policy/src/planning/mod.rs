@@ -1,10 +1,15 @@
 //! Making the [`Plan`].
 
 mod broker;
+mod gateway;
 mod layers;
 mod mounts;
+mod overlay;
+mod resolver;
+mod secrets;
 mod settle;
 mod sockets;
+mod ssh;
 
 use crate::environment::Setting;
 use crate::inputs::Shape;
@@ -39,13 +44,20 @@ impl Policy {
                 .map_err(|source| PlanError::Directory { path: request.cwd.clone(), source })?
         };
         let survey = survey::survey(self, files, Bounds::USUAL)?;
-        let layout = mounts::lay(self, &survey, files);
+        let mut layout = mounts::lay(self, &survey, files);
         let bare = self.preset == presets::UNRESTRICTED;
-        let network = if bare { NetworkPlan::Host } else { NetworkPlan::Loopback };
-        let chosen = self.environment.choose(&request.environment, &self.setting(bare));
+        let (network, needs_gateway) = gateway::network(self);
+        if !bare {
+            secrets::lay(self, &mut layout);
+        }
+        if network.gateway().is_some() {
+            resolver::lay(&mut layout, files);
+            ssh::lay(&mut layout, files);
+        }
+        let chosen = self.environment.choose(&request.environment, &self.setting(bare, &network));
         let mut notices = self.notices.clone();
         let broker = broker::broker(self, &survey, files);
-        let layers = layers::needs(self, broker.as_ref(), network);
+        let layers = layers::needs(self, broker.as_ref(), &network, needs_gateway);
         let broker = broker.map(|need| need.plan);
         let sockets = broker.as_ref().map(|broker| broker.unix.as_slice()).unwrap_or_default();
         notices.extend(sockets::notices(sockets));
@@ -79,7 +91,7 @@ impl Policy {
         })
     }
 
-    fn setting(&self, bare: bool) -> Setting<'_> {
+    fn setting<'a>(&'a self, bare: bool, network: &'a NetworkPlan) -> Setting<'a> {
         let temporary = match (self.shape, self.temporary) {
             (Shape::Srt, _) => Some(self.environment.temporary.as_deref().unwrap_or(Path::new(SRT_TMP))),
             (Shape::Native, Temporary::Private) => Some(Path::new(PRIVATE_TMP)),
@@ -91,7 +103,14 @@ impl Policy {
             (_, Caches::Persistent, Some(cache)) => Some(cache.as_path()),
             _ => Some(Path::new(PRIVATE_CACHE)),
         };
-        Setting { temporary, cache, bare }
+        let gateway = network.gateway();
+        Setting {
+            temporary,
+            cache,
+            proxies: gateway.and_then(|gateway| gateway.proxies),
+            bundle: gateway.and_then(|gateway| gateway.tls.as_ref()).map(|tls| tls.bundle.as_path()),
+            bare,
+        }
     }
 
     /// What is not there cannot be given, and whoever listed it should know.

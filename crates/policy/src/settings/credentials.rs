@@ -1,43 +1,59 @@
-//! srt's `credentials` block: secrets that are taken away, or replaced by a stand-in.
+//! The `credentials` block, which both shapes share: secrets that are taken away, or replaced by a stand-in.
 
 use super::check::Findings;
-use crate::domain::DomainPattern;
+use crate::Switch;
+use crate::domain::{DomainPattern, HostPattern};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The block; unknown keys are errors at every depth.
-#[derive(Debug, Default, Deserialize)]
+/// Secrets that commands must not see: taken away, or replaced by a stand-in that turns into the secret on its
+/// way to chosen hosts.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Credentials {
+    /// Variables of the caller's environment.
     #[serde(deserialize_with = "super::object::many")]
     pub(crate) env_vars: Vec<Credential>,
+    /// Files.
     #[serde(deserialize_with = "super::object::many")]
     pub(crate) files: Vec<Credential>,
-    allow_plaintext_inject: Option<bool>,
+    /// Whether secrets also go out in requests without TLS.
+    pub(crate) allow_plaintext_inject: Option<bool>,
+    /// Variables with keys that requests are signed with; the signature is made anew on the way out.
     #[serde(deserialize_with = "super::object::many")]
-    aws_pairs: Vec<AwsPair>,
-    sigv4: Option<IgnoredAny>,
+    pub(crate) aws_pairs: Vec<AwsPair>,
+    /// Signing of requests; needs `awsPairs`.
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    sigv4: Option<SigV4>,
 }
 
 /// One secret: a variable has a `name`, a file a `path`.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Credential {
+    /// The variable (in `envVars`).
     pub(crate) name: Option<String>,
+    /// The file (in `files`).
     pub(crate) path: Option<String>,
+    /// `deny`: unset, or unreadable. `mask`: a stand-in is seen.
     pub(crate) mode: CredentialMode,
-    extract: Option<String>,
-    #[serde(rename = "onExtractNoMatch")]
-    _on_extract_no_match: Option<NoMatch>,
-    #[serde(rename = "decode")]
-    _decode: Option<Decode>,
-    mask_claims: Option<Vec<String>>,
-    inject_hosts: Option<Vec<String>>,
-    mask_duplicates: Option<bool>,
+    /// An expression whose first group is the secret's part of the value.
+    pub(crate) extract: Option<String>,
+    /// What happens where the expression does not fit.
+    pub(crate) on_extract_no_match: Option<NoMatch>,
+    /// The value is a JSON web token.
+    pub(crate) decode: Option<Decode>,
+    /// Claims of the token that are hidden.
+    pub(crate) mask_claims: Option<Vec<String>>,
+    /// Hosts that get the secret; nobody when left out.
+    pub(crate) inject_hosts: Option<Vec<String>>,
+    /// Whether the same value is hidden wherever else it stands in the file.
+    pub(crate) mask_duplicates: Option<bool>,
 }
 
 /// What happens to a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum CredentialMode {
     /// Unset, or unreadable.
@@ -46,27 +62,57 @@ pub(crate) enum CredentialMode {
     Mask,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// What happens where an expression does not fit the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum NoMatch {
+pub(crate) enum NoMatch {
+    /// The value crosses, and somebody is told.
     Warn,
+    /// The secret is taken away.
     Deny,
+    /// Nothing runs.
     Error,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+impl NoMatch {
+    /// As it is written.
+    pub(crate) fn shown(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Deny => "deny",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// How a value is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum Decode {
+pub(crate) enum Decode {
+    /// A JSON web token.
     Jwt,
 }
 
-#[derive(Debug, Deserialize)]
+/// The variables of one pair of keys.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[derive(Default)]
-struct AwsPair {
-    access_key_id: Option<String>,
-    secret_access_key: Option<String>,
-    session_token: Option<String>,
+pub(crate) struct AwsPair {
+    /// The variable with the key's name.
+    pub(crate) access_key_id: Option<String>,
+    /// The variable with the key.
+    pub(crate) secret_access_key: Option<String>,
+    /// The variable with the session's token.
+    pub(crate) session_token: Option<String>,
+}
+
+/// Present or not: what it holds is not looked at.
+#[derive(Clone, Debug)]
+struct SigV4;
+
+impl<'de> Deserialize<'de> for SigV4 {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(from).map(|_| Self)
+    }
 }
 
 /// Which of the two lists an entry stands in.
@@ -78,16 +124,16 @@ enum Of {
 
 impl Credentials {
     /// Checks what types cannot say.
-    pub(crate) fn check(&self, allowed: &[DomainPattern], terminates_tls: Terminates, found: &mut Findings) {
+    pub(crate) fn check(&self, reach: &Reach, found: &mut Findings) {
         for (index, entry) in self.env_vars.iter().enumerate() {
             let key = format!("credentials.envVars[{index}]");
             entry.check(&key, Of::Variables, found);
-            self.check_reach(entry, &key, allowed, terminates_tls, found);
+            self.check_reach(entry, &key, reach, found);
         }
         for (index, entry) in self.files.iter().enumerate() {
             let key = format!("credentials.files[{index}]");
             entry.check(&key, Of::Files, found);
-            self.check_reach(entry, &key, allowed, terminates_tls, found);
+            self.check_reach(entry, &key, reach, found);
         }
         for (index, pair) in self.aws_pairs.iter().enumerate() {
             let names = [
@@ -121,16 +167,9 @@ impl Credentials {
         }
     }
 
-    fn check_reach(
-        &self,
-        entry: &Credential,
-        key: &str,
-        allowed: &[DomainPattern],
-        terminates_tls: Terminates,
-        found: &mut Findings,
-    ) {
+    fn check_reach(&self, entry: &Credential, key: &str, reach: &Reach, found: &mut Findings) {
         if entry.mode == CredentialMode::Mask
-            && terminates_tls == Terminates::No
+            && reach.terminates == Terminates::No
             && self.allow_plaintext_inject != Some(true)
         {
             found.add(
@@ -143,7 +182,7 @@ impl Credentials {
             let key = format!("{key}.injectHosts[{index}]");
             match DomainPattern::parse_allowed(host) {
                 Err(error) => found.add(key, error.to_string(), error.hint()),
-                Ok(host) if !allowed.iter().any(|rule| rule.covers(&host)) => found.add(
+                Ok(host) if !reach.has(&host) => found.add(
                     key,
                     format!("{host} is not reachable via network.allowedDomains"),
                     format!("add \"{host}\" there"),
@@ -151,6 +190,20 @@ impl Credentials {
                 Ok(_) => {}
             }
         }
+    }
+}
+
+/// Where secrets can be sent to.
+pub(crate) struct Reach {
+    pub(crate) allowed: Vec<DomainPattern>,
+    pub(crate) public_hosts: Switch,
+    pub(crate) terminates: Terminates,
+}
+
+impl Reach {
+    fn has(&self, host: &DomainPattern) -> bool {
+        let by_name = !matches!(host.host, HostPattern::Address(_));
+        (self.public_hosts == Switch::Allowed && by_name) || self.allowed.iter().any(|rule| rule.covers(host))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod credentials;
+pub(crate) mod domain_entry;
 mod error;
 mod jsonc;
 pub(crate) mod native;

@@ -1,5 +1,6 @@
 //! The shape of Stockade's own settings files and presets.
 
+use super::credentials::Credentials;
 use super::network::NetworkSettings;
 use super::path_entry::PathEntry;
 use crate::{AuditMode, IgnoreRule, Limits};
@@ -33,6 +34,9 @@ pub(crate) struct Settings {
     /// What may be reached.
     #[serde(deserialize_with = "super::object::one")]
     pub(crate) network: NetworkSettings,
+    /// Secrets that are taken away, or replaced by a stand-in.
+    #[serde(deserialize_with = "super::object::maybe")]
+    pub(crate) credentials: Option<Credentials>,
     /// Which environment variables cross the wall.
     #[serde(deserialize_with = "super::object::one")]
     pub(crate) environment: EnvironmentSettings,

@@ -1,5 +1,6 @@
 //! The network part of both shapes.
 
+use super::domain_entry::{DomainEntry, PortEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,8 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct NetworkSettings {
-    /// `host`, `*.host` (strict subdomains), an address, `[v6]`, each with an optional `:port`.
-    pub(crate) allowed_domains: Option<Vec<String>>,
+    /// `host`, `*.host` (strict subdomains), an address, `[v6]`, each with an optional `:port`; or an object
+    /// with such a `domain` and limits for it.
+    pub(crate) allowed_domains: Option<Vec<DomainEntry>>,
     /// The same grammar; `*` is understood here. Beats every allowed domain.
     pub(crate) denied_domains: Option<Vec<String>>,
     /// What to tell whoever asks for a denied domain.
@@ -18,10 +20,16 @@ pub(crate) struct NetworkSettings {
     pub(crate) allow_public_hosts: Option<bool>,
     /// Ports that may be reached where a domain names none.
     pub(crate) ports: Option<Vec<u16>>,
-    /// Protocols that may be spoken.
+    /// Protocols that may be spoken where a domain names no port.
     pub(crate) protocols: Option<Vec<Protocol>>,
     /// Requests in one minute.
     pub(crate) max_requests_per_minute: Option<u32>,
+    /// New connections in one second.
+    pub(crate) connections_per_second: Option<u32>,
+    /// Bytes in one second, both directions together.
+    pub(crate) bytes_per_second: Option<u64>,
+    /// Bytes altogether, both directions together.
+    pub(crate) total_bytes: Option<u64>,
     /// Bytes of one request body.
     pub(crate) max_request_bytes: Option<u64>,
     /// Bytes of one answer.
@@ -30,6 +38,22 @@ pub(crate) struct NetworkSettings {
     pub(crate) strict_allowlist: Option<bool>,
     /// Addresses and networks an allowed name must not resolve to.
     pub(crate) denied_resolved_addresses: Vec<String>,
+    /// Whether an allowed name may lead to private, carrier-grade and unique-local addresses; true when not
+    /// said, false in the presets strict, production and webscraping.
+    pub(crate) allow_private_addresses: Option<bool>,
+    /// Rules about single requests; the first that fits decides. A host that has rules gets no request that
+    /// none of them allows, and its TLS is looked into.
+    #[serde(deserialize_with = "super::object::many")]
+    pub(crate) requests: Vec<RequestSettings>,
+    /// Ports inside that this machine can reach on its loopback: `8080`, or `8080:80` with the port of this
+    /// machine first (0 for any that is free).
+    pub(crate) publish: Vec<PortEntry>,
+    /// Ports of this machine's loopback that can be reached inside: `5432`, or `15432:5432` with the port
+    /// inside first.
+    pub(crate) forward_ports: Vec<PortEntry>,
+    /// An HTTP proxy on port 3128 and a SOCKS5 proxy on port 1080 inside, with the variables that lead programs
+    /// there. Connections need neither.
+    pub(crate) proxies: Option<bool>,
     /// Unix sockets of the host that may be reached, by path.
     pub(crate) allow_unix_sockets: Vec<String>,
     /// Every unix socket that can be seen.
@@ -57,6 +81,23 @@ pub(crate) struct NetworkSettings {
     pub(crate) require_host_match: Option<bool>,
     /// What to do with requests that can be read in two ways.
     pub(crate) ambiguous_request_target: Option<String>,
+}
+
+/// A rule about single requests.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RequestSettings {
+    /// The hosts, as in `deniedDomains`.
+    pub(crate) host: String,
+    /// The methods; every one when left out.
+    #[serde(default)]
+    pub(crate) methods: Vec<String>,
+    /// The paths, without a query: `/v1/**` for everything below, `*` for anything within one segment. Every
+    /// one when left out.
+    #[serde(default)]
+    pub(crate) paths: Vec<String>,
+    /// Let through or refused.
+    pub(crate) allow: bool,
 }
 
 /// A protocol the gateway can tell apart.
@@ -105,6 +146,10 @@ pub struct TlsTerminate {
     pub ca_cert_path: Option<String>,
     /// Its key.
     pub ca_key_path: Option<String>,
+    /// Domains whose TLS is looked into; every one when empty. Hosts with rules about requests and hosts that
+    /// secrets are sent to belong to them without being listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Domains whose TLS is passed through.
     pub exclude_domains: Vec<String>,
     /// Further certificates to trust.

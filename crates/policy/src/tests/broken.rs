@@ -101,6 +101,43 @@ const NATIVE: &[Broken] = &[
         &["network.deniedResolvedAddresses[0]", "10.0.0.0/99"],
     ),
     (r#"{"network": {"tlsTerminate": {"caCertPath": "/x"}}}"#, &["network.tlsTerminate", "caKeyPath"]),
+    (
+        r#"{"network": {"tlsTerminate": {"hosts": ["a b"]}}}"#,
+        &["network.tlsTerminate.hosts[0]", "white space"],
+    ),
+    (r#"{"network": {"connectionsPerSecond": 0}}"#, &["network.connectionsPerSecond", "more than 0"]),
+    (r#"{"network": {"totalBytes": 0}}"#, &["network.totalBytes", "more than 0"]),
+    (
+        r#"{"network": {"allowedDomains": [{"domain": "a.test", "bytesPerSecond": 0}]}}"#,
+        &["network.allowedDomains[0].bytesPerSecond", "more than 0"],
+    ),
+    (
+        r#"{"network": {"allowedDomains": [{"domain": "a.test", "bytePerSecond": 1}]}}"#,
+        &["network.allowedDomains[0].bytePerSecond", "did you mean bytesPerSecond?"],
+    ),
+    (r#"{"network": {"allowedDomains": [{"domain": "*"}]}}"#, &["network.allowedDomains[0]", "every host"]),
+    (r#"{"network": {"allowedDomains": [7]}}"#, &["network.allowedDomains[0]", "a domain"]),
+    (r#"{"network": {"publish": ["80:x"]}}"#, &["network.publish[0]", "80:x", "8080:80"]),
+    (r#"{"network": {"publish": ["80:1", "80:2"]}}"#, &["network.publish[1]", "twice"]),
+    (r#"{"network": {"forwardPorts": [0]}}"#, &["network.forwardPorts[0]", "15432:5432"]),
+    (r#"{"network": {"forwardPorts": [true]}}"#, &["network.forwardPorts[0]", "a port"]),
+    (r#"{"network": {"requests": [{"host": "a.test"}]}}"#, &["network.requests[0]", "allow"]),
+    (
+        r#"{"network": {"requests": [{"host": "http://a.test", "allow": true}]}}"#,
+        &["network.requests[0].host", "scheme"],
+    ),
+    (
+        r#"{"network": {"requests": [{"host": "a.test", "methods": ["G T"], "allow": true}]}}"#,
+        &["network.requests[0].methods[0]", "not a method"],
+    ),
+    (
+        r#"{"network": {"requests": [{"host": "a.test", "paths": ["/a/../b"], "allow": true}]}}"#,
+        &["network.requests[0].paths[0]", "one way only"],
+    ),
+    (
+        r#"{"credentials": {"envVars": [{"name": "A", "mode": "mask", "maskClaim": []}]}}"#,
+        &["credentials.envVars[0].maskClaim", "did you mean maskClaims?"],
+    ),
     (r#"{"network": {"httpProxyPort": 0}}"#, &["network.httpProxyPort", "not a port"]),
     (r#"{"environment": {"inherit": "some"}}"#, &["environment.inherit", "some", "allowlist"]),
     (r#"{"environment": {"allow": ["A-B"]}}"#, &["environment.allow[0]", "A-B", "not a variable name"]),

@@ -4,6 +4,8 @@ mod broken;
 mod environment;
 mod layers;
 mod model;
+mod network;
 mod plans;
 mod protection;
 mod schema;
+mod secrets;

@@ -18,6 +18,7 @@ fn line(mount: &Mount) -> String {
         MountKind::Tmpfs { mode, .. } => format!("tmpfs {mode:o}"),
         MountKind::Dev => "dev".to_owned(),
         MountKind::Proc => "proc".to_owned(),
+        MountKind::Content { mode, .. } => format!("content {mode:o}"),
         MountKind::Symlink { target } => format!("link {}", target.display()),
     };
     format!("{} {what}", mount.path.display())

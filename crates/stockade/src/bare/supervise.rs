@@ -109,6 +109,7 @@ impl Supervisor {
             usage: Usage::default(),
             violations: Vec::new(),
             more_violations: 0,
+            network: None,
             enforcement: std::mem::take(&mut self.enforcement),
         }
     }

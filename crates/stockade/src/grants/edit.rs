@@ -89,9 +89,10 @@ enum Spelling {
     Literal,
 }
 
-/// Sockets are listed as text only, in which a backslash takes a letter's meaning away.
+/// Sockets are listed as text only, in which a backslash takes a letter's meaning away; the brackets of a
+/// host's address mean what they are.
 fn spelling(list: List, path: &str) -> Spelling {
-    match path.contains(MEANINGFUL) {
+    match list != List::Domain && path.contains(MEANINGFUL) {
         false => Spelling::Text(path.to_owned()),
         true if list == List::Unix => Spelling::Text(
             path.chars()
@@ -164,6 +165,12 @@ mod tests {
                 List::Unix,
                 "/run/[s]",
                 "{ // c\n  \"network\": {\n    \"allowUnixSockets\": [\"/run/\\\\[s]\"]\n  }\n}",
+            ),
+            (
+                "{\"network\":{\"allowedDomains\":[]}}",
+                List::Domain,
+                "[2001:db8::1]:443",
+                "{\"network\":{\"allowedDomains\":[\"[2001:db8::1]:443\"]}}",
             ),
             (
                 "\u{feff}{}",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use stockade_policy::{Layer, RuleRef, Violation, ViolationKind};
+use stockade_policy::{DomainPattern, Layer, RuleRef, Violation, ViolationKind};
 
 /// A permission that somebody gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct Grant {
     pub id: String,
     /// The acts it allows.
     pub kinds: Vec<ViolationKind>,
-    /// The exact path.
+    /// The exact path, or `host:port`.
     pub subject: String,
     /// How long it lasts.
     #[serde(flatten)]
@@ -66,6 +66,8 @@ pub(crate) enum List {
     Write,
     /// `network.allowUnixSockets`.
     Unix,
+    /// `network.allowedDomains`.
+    Domain,
 }
 
 /// Everything that `allowWrite` allows.
@@ -79,6 +81,7 @@ impl List {
             ViolationKind::Read => Some(Self::Read),
             kind if WRITING.contains(&kind) => Some(Self::Write),
             ViolationKind::Unix => Some(Self::Unix),
+            ViolationKind::Connect => Some(Self::Domain),
             _ => None,
         }
     }
@@ -89,6 +92,7 @@ impl List {
             Self::Read => vec![ViolationKind::Read],
             Self::Write => WRITING.to_vec(),
             Self::Unix => vec![ViolationKind::Unix],
+            Self::Domain => vec![ViolationKind::Connect],
         }
     }
 
@@ -98,6 +102,7 @@ impl List {
             Self::Read => ("filesystem", "allowRead"),
             Self::Write => ("filesystem", "allowWrite"),
             Self::Unix => ("network", "allowUnixSockets"),
+            Self::Domain => ("network", "allowedDomains"),
         }
     }
 }
@@ -128,6 +133,10 @@ impl Given {
         };
         if !self.is_exact() {
             return Err("the name is not text, so that settings cannot name it".to_owned());
+        }
+        if list == List::Domain {
+            let parsed = DomainPattern::parse_allowed(&self.subject);
+            return parsed.map(|_| list).map_err(|error| error.to_string());
         }
         if !self.subject.starts_with('/') {
             return Err("the subject is not a path".to_owned());
@@ -197,7 +206,10 @@ mod tests {
             (ViolationKind::Create, "/a", "", Some(List::Write)),
             (ViolationKind::Rename, "/a", "", Some(List::Write)),
             (ViolationKind::Unix, "/run/s", "", Some(List::Unix)),
-            (ViolationKind::Connect, "a.test:80", "", None),
+            (ViolationKind::Connect, "a.test:80", "", Some(List::Domain)),
+            (ViolationKind::Connect, "[2001:db8::1]:80", "", Some(List::Domain)),
+            (ViolationKind::Connect, "GET a.test:80/x", "", None),
+            (ViolationKind::Resolve, "a.test", "", None),
             (ViolationKind::Exec, "/a", "", None),
             (ViolationKind::Write, "/a", "denyWrite /a", None),
             (ViolationKind::Read, "/a\u{fffd}", "", None),

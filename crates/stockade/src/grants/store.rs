@@ -119,6 +119,7 @@ impl GrantStore {
                     List::Read => GrantedList::Read,
                     List::Write => GrantedList::Write,
                     List::Unix => GrantedList::Unix,
+                    List::Domain => GrantedList::Domain,
                 };
                 Some(Granted { list, path: grant.subject.into(), id: grant.id })
             })

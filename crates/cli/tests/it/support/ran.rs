@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Everything a run left: printed in full whenever an assertion fails.
+#[derive(Clone)]
 pub(crate) struct Ran {
     pub(crate) line: String,
     pub(crate) status: ExitStatus,

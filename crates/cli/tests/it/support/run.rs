@@ -260,6 +260,11 @@ impl Live {
         }
     }
 
+    /// The next bytes of standard output, if any come in that time.
+    pub(crate) fn next_output(&self, patience: Duration) -> Option<Vec<u8>> {
+        self.stdout.as_ref().expect("collected output").recv_timeout(patience).ok()
+    }
+
     /// Waits for the end without looking at output.
     pub(crate) fn reap(mut self) -> ExitStatus {
         self.wait(PATIENCE)

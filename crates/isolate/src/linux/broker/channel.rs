@@ -9,6 +9,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::mem::MaybeUninit;
+use std::net::SocketAddr;
 use stockade_policy::{Reply, RuleRef, ViolationKind};
 
 /// More than any message: two paths and a rule.
@@ -27,6 +28,18 @@ pub(crate) enum Said {
     Ask { id: u64, noted: Noted },
     /// Somebody allowed this, and only the launcher can do it.
     Do { id: u64, deed: Deed },
+    /// Who made a connection, where that is known.
+    Connected { id: u64, who: Option<Who> },
+}
+
+/// A process inside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Who {
+    /// As the sandbox numbers it.
+    pub(crate) pid: u32,
+    /// Its session, which is the command's own process id.
+    pub(crate) session: u32,
+    pub(crate) program: Option<String>,
 }
 
 /// A refusal with everything about it that only the broker knows.
@@ -53,6 +66,10 @@ pub(crate) enum Told {
     Reply { id: u64, reply: Reply },
     /// What became of a deed: 0 or an error number; a descriptor comes along where one was asked for.
     Done { id: u64, errno: i32 },
+    /// Who made a connection from here, or the last one to there?
+    WhoConnected { id: u64, peer: Option<SocketAddr>, destination: Option<SocketAddr> },
+    /// Addresses are judged by the gateway plan that comes along as a file. A later version stays.
+    Network { version: u64 },
 }
 
 /// Sends one message. Blocks while the other side is behind.

@@ -5,6 +5,7 @@ use super::process::{self, Inheritance};
 use crate::CreateError;
 use crate::linux::sys::{self, Forked};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io;
 use std::sync::Arc;
@@ -56,9 +57,9 @@ impl BrokerHandle {
         sys::ended_well(self.pidfd.as_fd())
     }
 
-    /// Tells the broker something. A broker that is gone has nothing left to be told.
-    pub(crate) fn tell(&self, told: &Told, descriptor: Option<&OwnedFd>) {
-        let _ = channel::send(self.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT);
+    /// Tells the broker something.
+    pub(crate) fn tell(&self, told: &Told, descriptor: Option<&OwnedFd>) -> Result<(), Errno> {
+        channel::send(self.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT)
     }
 }
 

@@ -14,6 +14,7 @@ mod act;
 mod call;
 mod caller;
 mod channel;
+mod connects;
 mod contents;
 mod deeds;
 mod deferred;
@@ -31,6 +32,7 @@ mod tally;
 mod trial;
 mod worker;
 
-pub(crate) use channel::{Noted, Said, Told};
+pub(crate) use channel::{Noted, Said, Told, Who};
 pub(crate) use deeds::perform;
 pub(crate) use launcher::BrokerHandle;
+pub(crate) use tally::{Tally, Telling};

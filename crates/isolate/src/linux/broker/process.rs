@@ -1,6 +1,7 @@
 //! The broker's process: taking its place, and what its threads share.
 
 use super::channel::{self, Said, Told};
+use super::connects::Network;
 use super::deferred::Deferred;
 use super::memory::Memory;
 use super::questions::Questions;
@@ -43,6 +44,7 @@ pub(super) struct Broker {
     tally: Mutex<Tally>,
     /// Sockets that were bound inside.
     bound: Mutex<Vec<OwnedFd>>,
+    network: Mutex<Network>,
     asides: AtomicUsize,
     /// Threads that answer, and those of them that wait for a call.
     pub(super) hired: AtomicUsize,
@@ -100,6 +102,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     let broker = Arc::new(Broker {
         listener: Listener::new(listener),
         judge,
+        network: Mutex::new(Network::new(&given.plan)),
         plan: given.plan,
         proc,
         own_descriptors: own,
@@ -231,6 +234,10 @@ impl Broker {
 
     pub(super) fn bound(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
         self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn network(&self) -> MutexGuard<'_, Network> {
+        self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {

@@ -88,6 +88,12 @@ impl Broker {
         match told {
             Told::Reply { id, reply } => self.answered(id, reply),
             Told::Done { id, errno } => self.done(id, errno, descriptor),
+            Told::WhoConnected { id, peer, destination } => self.say_who(id, peer, destination),
+            Told::Network { version } => {
+                if let Some(file) = descriptor {
+                    self.change_network(version, file);
+                }
+            }
         }
     }
 

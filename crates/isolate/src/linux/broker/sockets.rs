@@ -24,7 +24,11 @@ impl Trial<'_> {
         let socket = self.caller.descriptor(socket)?;
         let address = self.address(address, length)?;
         if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
-            return self.patiently(socket, Target::Raw(address));
+            let remembered = match self.judge_internet(&socket, &address) {
+                Ok(remembered) => remembered,
+                Err(answer) => return Ok(answer),
+            };
+            return self.patiently(socket, Target::Internet { address, remembered });
         }
         let Some(path) = unix_path(&address)? else {
             return self.patiently(socket, Target::Raw(address));
@@ -119,12 +123,13 @@ impl Trial<'_> {
         let waits = !fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK)
             && sockopt::socket_type(&socket)? != SocketType::DGRAM;
         if !waits {
-            target.connect(&socket)?;
+            target.connect(self.caller.broker, &socket)?;
             return Ok(Answer::DONE);
         }
         let held = *self.caller.held;
         self.caller.broker.aside(move |broker| {
-            let answer = match super::worker::settle_in(broker).and_then(|()| target.connect(&socket)) {
+            let answer = match super::worker::settle_in(broker).and_then(|()| target.connect(broker, &socket))
+            {
                 Ok(()) => Answer::DONE,
                 Err(errno) => Answer::Refused(errno),
             };
@@ -163,12 +168,21 @@ enum Target {
     Raw(Vec<u8>),
     /// A socket file that was looked at.
     Socket(OwnedFd),
+    /// An internet address, and the number under which the connection is remembered.
+    Internet { address: Vec<u8>, remembered: Option<u64> },
 }
 
 impl Target {
-    fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
+    fn connect(&self, broker: &Broker, socket: &OwnedFd) -> Result<(), Errno> {
         match self {
             Self::Raw(address) => sys::connect_raw(socket, address),
+            Self::Internet { address, remembered } => {
+                let connected = sys::connect_raw(socket, address);
+                if let Some(number) = remembered {
+                    broker.note_origin(*number, socket);
+                }
+                connected
+            }
             // Every thread of ours works in the host's /proc.
             Self::Socket(there) => {
                 let path = format!("self/fd/{}", there.as_raw_fd());

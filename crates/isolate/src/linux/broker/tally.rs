@@ -11,11 +11,11 @@ const MOST_OF_ONE: u32 = 100;
 
 /// What has been told already.
 #[derive(Default)]
-pub(super) struct Tally(HashMap<(ViolationKind, String), u32>);
+pub(crate) struct Tally(HashMap<(ViolationKind, String), u32>);
 
 /// What becomes of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(crate) enum Telling {
     /// It gets a record of its own.
     InFull,
     /// It is counted.
@@ -23,7 +23,7 @@ pub(super) enum Telling {
 }
 
 impl Tally {
-    pub(super) fn of(&mut self, kind: ViolationKind, subject: &str) -> Telling {
+    pub(crate) fn of(&mut self, kind: ViolationKind, subject: &str) -> Telling {
         let full = self.0.len() >= MOST_SUBJECTS;
         let key = (kind, subject.to_owned());
         match self.0.get_mut(&key) {

@@ -6,7 +6,9 @@
 //! is gone.
 
 mod command;
+mod contents;
 mod devices;
+mod doors;
 mod serve;
 mod staging;
 mod walls;
@@ -20,7 +22,6 @@ use rustix::io::{Errno, IoSlice};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Resource, Rlimit};
 use std::mem::MaybeUninit;
-use stockade_policy::NetworkPlan;
 
 /// Which step failed, on which mount of the script.
 pub(super) struct Failure {
@@ -89,9 +90,7 @@ pub(super) fn run(
 }
 
 fn build(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built<Option<OwnedFd>> {
-    if script.network == NetworkPlan::Loopback {
-        sys::raise_loopback().during(Step::Network)?;
-    }
+    doors::build(script, control)?;
     let usual = raise_descriptor_limit();
     let unmasked = walls::build(script, &mut workspace.trees, || wait_for_go(control))?;
     rustix::process::setrlimit(Resource::Nofile, usual).during(Step::Serve)?;

@@ -1,18 +1,15 @@
 //! The first process's working life: start commands, reap whatever ends, follow the launcher.
 
 use super::command::{Start, become_command};
-use super::{Built, During, Workspace, report};
+use super::{Built, During, Workspace, doors, report};
 use crate::linux::script::Script;
 use crate::linux::sys::{self, Exec};
 use crate::linux::wire::{MAX_DESCRIPTORS, Order, PACKET, Report, Stage, Step};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
-use rustix::io::{Errno, IoSlice, IoSliceMut};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
-};
+use rustix::io::{Errno, IoSliceMut};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::Winsize;
 use std::mem::MaybeUninit;
@@ -116,6 +113,7 @@ impl Server<'_> {
             }
             Some(Order::Signal { id, signal }) => self.signal(id, signal),
             Some(Order::KillAll) => sys::kill_everyone(),
+            Some(Order::Socket { id }) => self.make_socket(id),
             Some(Order::Go) | None => {}
         }
     }
@@ -169,8 +167,18 @@ impl Server<'_> {
             return Err(failure);
         }
         *slot = Some(Job { id, pid, last });
-        report_started(self.control, id, pid, ends.as_ref().map(|(outer, _)| outer));
+        // A launcher that is gone is noticed at the next read.
+        let _ = doors::send(self.control, Report::Started { id, pid }, &[ends.map(|(outer, _)| outer)]);
         Ok(())
+    }
+
+    fn make_socket(&self, id: u32) {
+        let (errno, socket) = match sys::stream_socket() {
+            Ok(socket) => (0, Some(socket)),
+            Err(error) => (error.raw_os_error(), None),
+        };
+        // A launcher that is gone is noticed at the next read.
+        let _ = doors::send(self.control, Report::Socket { id, errno }, &[socket]);
     }
 
     fn signal(&self, id: u32, signal: i32) {
@@ -193,16 +201,4 @@ fn open_terminal(window: Winsize, cookie: u64) -> Result<(OwnedFd, OwnedFd), Err
     )?;
     rustix::termios::tcsetwinsize(&inner, window)?;
     Ok((outer, inner))
-}
-
-fn report_started(control: &OwnedFd, id: u32, pid: u32, terminal: Option<&OwnedFd>) {
-    let packet = Report::Started { id, pid }.encode();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let carried = terminal.map(|terminal| [terminal.as_fd()]);
-    if let Some(carried) = &carried {
-        ancillary.push(SendAncillaryMessage::ScmRights(carried));
-    }
-    // A launcher that is gone is noticed at the next read.
-    let _ = sendmsg(control, &[IoSlice::new(&packet)], &mut ancillary, SendFlags::NOSIGNAL);
 }

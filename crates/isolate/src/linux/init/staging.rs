@@ -2,7 +2,8 @@
 //!
 //! A small private file system is laid over /proc until the real one comes to lie on top of it. It holds
 //! what masks are made of: `f`, a file nobody can open; `d`, a directory nobody can open; `e`, an empty
-//! one; and `0`, `1`, ... for masked directories with holes; besides those `v`, where the host's devices are
+//! one; and `0`, `1`, ... for masked directories with holes; besides those `c0`, `c1`, ..., files with a
+//! content of our own; `v`, where the host's devices are
 //! taken from, and `r`, where a listed root is put together. Masks come from a file system without mounts on it, because
 //! the kernel looks through all of them for every bind. It is never unmounted, which would make the kernel
 //! wait for all its readers: it is out of reach, and of the host's files it shows only the names of devices.

@@ -6,7 +6,7 @@
 //! following symbolic links and must be the file the policy looked at: no path is trusted twice.
 
 use super::staging::{PLACE, Staging, attach, clone_of, new_tmpfs, place};
-use super::{Built, During, Failure, devices};
+use super::{Built, During, Failure, contents, devices};
 use crate::linux::script::{MountStep, Root, Script, StepKind, Target};
 use crate::linux::sys::{Attributes, set_attributes};
 use crate::linux::wire::Step;
@@ -43,7 +43,8 @@ pub(super) fn build(
         Root::Listed => listed_root(&staging).during(Step::Root)?,
     };
     let mask_device = fstat(&staging.top).during(Step::Staging)?.st_dev;
-    let mut builder = Builder { staging: &staging, root: &root, holes: 0, mask_device, beside: None };
+    let mut builder =
+        Builder { staging: &staging, root: &root, holes: 0, contents: 0, mask_device, beside: None };
     let (last, steps) =
         script.steps.split_last().ok_or(Failure { step: Step::Root, index: 0, errno: Errno::INVAL })?;
     for (index, (step, tree)) in steps.iter().zip(trees).enumerate() {
@@ -93,6 +94,8 @@ struct Builder<'a> {
     root: &'a OwnedFd,
     /// How many masks with holes there are so far.
     holes: u32,
+    /// How many files of our own there are so far.
+    contents: u32,
     /// The device number of everything masked.
     mask_device: u64,
     /// The directory the last mask was laid in, which is also the working directory: masks come in crowds.
@@ -122,6 +125,13 @@ impl<'a> Builder<'a> {
             StepKind::Symlink { target } => {
                 self.make_parents(step, index)?;
                 symlinkat(target, self.root, &step.path).during_mount(Step::Directory, index)
+            }
+            StepKind::Content { data, mode } => {
+                let target = self.target(step, index, FileKind::File)?;
+                let mut name = Digits::new();
+                let name = name.path(c"c", self.contents);
+                self.contents += 1;
+                contents::lay(self.staging, name, (data, *mode), target).during_mount(Step::Content, index)
             }
             StepKind::Proc => Ok(()),
         }

@@ -8,8 +8,11 @@ mod broker;
 mod clone;
 mod image;
 mod landlock;
+mod listen;
 mod mounts;
+mod netlink;
 mod network;
+mod nft;
 mod notify;
 mod process;
 mod seccomp;
@@ -24,11 +27,12 @@ pub(crate) use broker::{
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
 pub(crate) use image::{Exec, ImageBuilder};
 pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_rights};
+pub(crate) use listen::{Carries, listen_at, stream_socket};
 pub(crate) use mounts::{Attributes, set_attributes};
-pub(crate) use network::raise_loopback;
+pub(crate) use network::{Reach, lead_everything_to, raise_loopback};
 pub(crate) use notify::{Held, Listener, install_listener};
 pub(crate) use process::{
-    chdir_past_broker, close_all_but, close_on_exec_from, ended_well, exit_now, kill_everyone,
+    chdir_past_broker, close_all_but, close_on_exec_from, ended_well, exit_now, exit_status, kill_everyone,
     open_past_broker, place_descriptor, random_number, reap, reap_pidfd, shed_privileges,
 };
 pub(crate) use seccomp::install_filter;

@@ -71,6 +71,30 @@ pub(crate) fn ended_well(pidfd: BorrowedFd<'_>) -> bool {
     }
 }
 
+/// Waits for the process a descriptor means, reaps it, and tells the status it ended with by itself.
+pub(crate) fn exit_status(pidfd: BorrowedFd<'_>) -> Option<i32> {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    loop {
+        // SAFETY: `info` outlives the call; all-zero is valid should the kernel write nothing, and si_status
+        // may be read after a wait that succeeded.
+        let waited = unsafe {
+            check(libc::c_long::from(libc::waitid(
+                libc::P_PIDFD,
+                pidfd.as_raw_fd() as libc::id_t,
+                info.as_mut_ptr(),
+                libc::WEXITED | libc::__WALL,
+            )))
+            .map(|_| info.assume_init())
+        };
+        match waited {
+            Err(Errno::INTR) => {}
+            // SAFETY: as above.
+            Ok(info) => return (info.si_code == libc::CLD_EXITED).then(|| unsafe { info.si_status() }),
+            Err(_) => return None,
+        }
+    }
+}
+
 /// Ends this process at once: no destructors, no exit handlers of the program we are a copy of.
 pub(crate) fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` never returns and touches no memory.

@@ -1,0 +1,133 @@
+//! Ports that lead in, and ports of this machine that lead out.
+
+use super::internet::{OWN, online};
+use super::{Home, allowing, reported};
+use crate::support::eventually;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+const SERVER: &str = "mkdir -p www && echo from inside > www/page && cd www && echo up && \
+                      exec python3 -m http.server --bind 127.0.0.1 8000 >/dev/null 2>&1";
+
+/// What a server on our own loopback says.
+fn fetch(address: SocketAddr) -> Result<String, String> {
+    let get = || {
+        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /page HTTP/1.0\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        std::io::Result::Ok(text)
+    };
+    match get() {
+        Ok(text) if text.ends_with("from inside\n") => Ok(text),
+        Ok(text) => Err(format!("it said {text:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn a_port_inside_is_published() {
+    online(|_, world| {
+        let live = world.run().with("--publish", "18000:8000").opts(["-c", SERVER]).start_words();
+        live.first_output(Duration::from_secs(30));
+        eventually(Duration::from_secs(20), || fetch(SocketAddr::from(([127, 0, 0, 1], 18000))).map(|_| ()));
+        // On the loopback alone.
+        let own = SocketAddr::new(OWN.parse().unwrap(), 18000);
+        assert!(TcpStream::connect_timeout(&own, Duration::from_secs(1)).is_err());
+        drop(live);
+        eventually(Duration::from_secs(10), || {
+            match TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], 18000))) {
+                Ok(_) => Err("the port is still open".into()),
+                Err(_) => Ok(()),
+            }
+        });
+    });
+}
+
+/// With 0 any free port is taken, and said.
+#[test]
+fn a_free_port_is_chosen_and_told() {
+    online(|_, world| {
+        let events = world.base.join("events.jsonl");
+        let _ = std::fs::remove_file(&events);
+        let run = world.run().with("--publish", "0:8000").with("--events", &events);
+        let live = run.opts(["-c", SERVER]).start_words();
+        live.first_output(Duration::from_secs(30));
+        // Whatever port of ours leads to port 8000 inside is somewhere in the first events.
+        let mut found = None;
+        eventually(Duration::from_secs(20), || {
+            let text = std::fs::read_to_string(&events).map_err(|error| error.to_string())?;
+            let line = text.lines().find(|line| line.contains("8000") && line.contains("ublish"));
+            let line = line.ok_or_else(|| format!("no event tells the port: {text}"))?;
+            let event: serde_json::Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            found = numbers(&event).into_iter().find(|port| (1024..65536).contains(port) && *port != 8000);
+            let port = found.and_then(|port| u16::try_from(port).ok()).ok_or("no port in it")?;
+            fetch(SocketAddr::from(([127, 0, 0, 1], port))).map(|_| ())
+        });
+        drop(live);
+    });
+}
+
+/// Every number in a value.
+fn numbers(value: &serde_json::Value) -> Vec<u64> {
+    match value {
+        serde_json::Value::Number(number) => number.as_u64().into_iter().collect(),
+        serde_json::Value::Array(all) => all.iter().flat_map(numbers).collect(),
+        serde_json::Value::Object(all) => all.values().flat_map(numbers).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_taken_port_is_an_error_beforehand() {
+    online(|_, world| {
+        let _taken = Home::open(18001);
+        let ran = world.run().with("--publish", "18001:8000").program(["touch", "ran"]);
+        ran.refused_to_start(&["18001"]);
+        assert!(!world.ws.join("ran").exists());
+    });
+}
+
+#[test]
+fn chosen_ports_of_this_machine_can_be_reached() {
+    online(|_, world| {
+        let (wanted, other) = (Home::open(5432), Home::open(5433));
+        let curl = |words: &[&str], url: &str| {
+            let run = words.iter().fold(world.run(), |run, word| run.opt(word));
+            reported(world, run).curl(&[url])
+        };
+        curl(&["--forward-port", "5432"], "http://127.0.0.1:5432/").gives("HOME\n");
+        curl(&["--forward-port", "5432"], "http://localhost:5432/").gives("HOME\n");
+        curl(&["--forward-port", "15432:5432"], "http://127.0.0.1:15432/").gives("HOME\n");
+        curl(&["--forward-port", "5432", "--allow-domain", "allow.test"], "http://127.0.0.1:5432/")
+            .gives("HOME\n");
+        let hits = wanted.hits();
+        for words in [
+            &[][..],
+            &["--allow-domain", "allow.test"],
+            &["--forward-port", "5433"],
+            &["--forward-port", "15432:5432"],
+        ] {
+            curl(words, "http://127.0.0.1:5432/").fails_quickly();
+        }
+        curl(&["--forward-port", "5432"], "http://127.0.0.1:5433/").fails_quickly();
+        assert_eq!((wanted.hits(), other.hits()), (hits, 0));
+    });
+}
+
+#[test]
+fn ports_that_are_none() {
+    online(|_, world| {
+        for option in ["--publish", "--forward-port"] {
+            for wrong in ["", "0", "x", "65536", "1:2:3", "-1", "80:"] {
+                let ran = world.run().with(option, wrong).program(["true"]);
+                ran.refused_to_start(&[option]);
+            }
+        }
+        let judged =
+            allowing(world, &["allow.test"]).with("--publish", "18002:8000").curl(&["http://allow.test/"]);
+        judged.gives("hello from allow.test\n");
+    });
+}

@@ -1,0 +1,275 @@
+//! Connections to internet addresses: which are refused at once, and who made them.
+
+use super::act::Answer;
+use super::channel::{Said, Who};
+use super::process::Broker;
+use super::trial::Trial;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{SocketType, getsockname, sockopt};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use stockade_policy::{
+    GatewayPlan, Host, NetJudge, NetworkPlan, Plan, Refusal, Ruling, Switch, Target, ViolationKind,
+};
+
+/// Connections that are remembered.
+const MOST: usize = 256;
+const NAME_PORT: u16 = 53;
+const NO_NETWORK: &str = "no network is allowed, the sandbox has only its own loopback";
+
+/// What is known about the network.
+pub(super) struct Network {
+    kind: Kind,
+    version: u64,
+    /// The last connections, oldest first.
+    connections: VecDeque<Connection>,
+    count: u64,
+}
+
+/// What judges addresses.
+#[derive(Clone)]
+enum Kind {
+    /// Nothing: it is the host's.
+    Host,
+    /// There is only loopback.
+    Loopback,
+    /// The gateway has the last word.
+    Gateway(Arc<NetJudge>),
+}
+
+struct Connection {
+    number: u64,
+    to: SocketAddr,
+    from: Option<SocketAddr>,
+    who: Who,
+}
+
+impl Network {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let kind = match &plan.network {
+            NetworkPlan::Host => Kind::Host,
+            NetworkPlan::Loopback => Kind::Loopback,
+            NetworkPlan::Gateway(plan) => {
+                Kind::Gateway(Arc::new(NetJudge::new(Arc::new(plan.as_ref().clone()))))
+            }
+        };
+        Self { kind, version: 0, connections: VecDeque::new(), count: 0 }
+    }
+
+    fn remember(&mut self, to: SocketAddr, who: Who) -> u64 {
+        if self.connections.len() >= MOST {
+            self.connections.pop_front();
+        }
+        self.count += 1;
+        self.connections.push_back(Connection { number: self.count, to, from: None, who });
+        self.count
+    }
+
+    fn comes_from(&mut self, number: u64, from: SocketAddr) {
+        let known = self.connections.iter_mut().rev().find(|connection| connection.number == number);
+        if let Some(connection) = known {
+            connection.from = Some(from);
+        }
+    }
+
+    /// Who connected from `peer`, or to `destination` last.
+    fn who(&self, peer: Option<SocketAddr>, destination: Option<SocketAddr>) -> Option<Who> {
+        let (peer, destination) = (peer.map(canonical), destination.map(canonical));
+        let mut latest_first = self.connections.iter().rev();
+        let exact = latest_first.clone().find(|connection| peer.is_some() && connection.from == peer);
+        // One whose own end is known to be another is not it.
+        let mut near = || {
+            latest_first
+                .find(|known| Some(known.to) == destination && (peer.is_none() || known.from.is_none()))
+        };
+        exact.or_else(&mut near).map(|connection| connection.who.clone())
+    }
+}
+
+impl Broker {
+    /// Says who made a connection.
+    pub(super) fn say_who(&self, id: u64, peer: Option<SocketAddr>, destination: Option<SocketAddr>) {
+        let who = self.network().who(peer, destination);
+        self.say(&Said::Connected { id, who });
+    }
+
+    /// Judges addresses by other rules from now on.
+    pub(super) fn change_network(&self, version: u64, file: OwnedFd) {
+        // What cannot be read was not written by the launcher.
+        let Ok(plan) = read_plan(file) else { return };
+        let judge = Kind::Gateway(Arc::new(NetJudge::new(Arc::new(plan))));
+        let mut network = self.network();
+        if version > network.version {
+            (network.version, network.kind) = (version, judge);
+        }
+    }
+
+    /// Notes where a connection that was remembered comes from.
+    pub(super) fn note_origin(&self, number: u64, socket: &OwnedFd) {
+        let from = getsockname(socket).ok().and_then(|address| SocketAddr::try_from(address).ok());
+        if let Some(from) = from {
+            self.network().comes_from(number, canonical(from));
+        }
+    }
+}
+
+impl Trial<'_> {
+    /// Judges a connection to an internet address. `Err` holds the answer where it is refused here; `Ok` the
+    /// number under which it is remembered, where it is.
+    pub(super) fn judge_internet(&self, socket: &OwnedFd, address: &[u8]) -> Result<Option<u64>, Answer> {
+        let Some(to) = internet_address(address).map(canonical) else { return Ok(None) };
+        let broker = self.caller.broker;
+        let kind = broker.network().kind.clone();
+        match kind {
+            Kind::Host => Ok(None),
+            Kind::Loopback => {
+                if !is_loopback(to.ip()) && to.port() != 0 {
+                    let datagrams = sockopt::socket_type(socket) == Ok(SocketType::DGRAM);
+                    let kind = if datagrams && to.port() == NAME_PORT {
+                        ViolationKind::Resolve
+                    } else {
+                        ViolationKind::Connect
+                    };
+                    self.record(kind, to.to_string(), &no_network());
+                }
+                Ok(None)
+            }
+            Kind::Gateway(judge) => {
+                let leads_to_gateway = is_loopback(to.ip()) || is_lent(to.ip()) || to.port() == NAME_PORT;
+                if !leads_to_gateway && let Some((kind, subject, refusal)) = refused(&judge, to) {
+                    self.record(kind, subject, &refusal);
+                    return Err(Answer::Refused(Errno::CONNREFUSED));
+                }
+                let who = self.caller.identity();
+                let who = Who { pid: who.pid, session: who.session, program: who.program };
+                Ok(Some(broker.network().remember(to, who)))
+            }
+        }
+    }
+}
+
+/// A refusal that nobody can be asked about.
+fn refused(judge: &NetJudge, to: SocketAddr) -> Option<(ViolationKind, String, Refusal)> {
+    let target = Target { host: Host::from(to.ip()), port: to.port() };
+    match judge.connect(&target, None) {
+        Ruling::Refused(refusal) if refusal.askable == Switch::Refused => {
+            let told = Refusal {
+                rule: refusal.rule,
+                reason: refusal.reason,
+                suggestion: refusal.suggestion,
+                grantable: Switch::Refused,
+            };
+            Some((refusal.kind, refusal.subject, told))
+        }
+        _ => None,
+    }
+}
+
+fn no_network() -> Refusal {
+    Refusal {
+        rule: None,
+        reason: NO_NETWORK.into(),
+        suggestion: Some("--allow-domain HOST".into()),
+        grantable: Switch::Refused,
+    }
+}
+
+fn read_plan(file: OwnedFd) -> Result<GatewayPlan, Errno> {
+    let file = File::from(file);
+    let length = file.metadata().map_err(|_| Errno::IO)?.len();
+    let mut text = vec![0; usize::try_from(length).map_err(|_| Errno::FBIG)?];
+    file.read_exact_at(&mut text, 0).map_err(|_| Errno::IO)?;
+    serde_json::from_slice(&text).map_err(|_| Errno::BADMSG)
+}
+
+/// The address in a `sockaddr_in` or `sockaddr_in6`.
+fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
+    let family = i32::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
+    let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
+    let ip = match family {
+        libc::AF_INET => IpAddr::from(<[u8; 4]>::try_from(bytes.get(4..8)?).ok()?),
+        libc::AF_INET6 => IpAddr::from(<[u8; 16]>::try_from(bytes.get(8..24)?).ok()?),
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// One spelling for an address: IPv4 in IPv6 clothes is IPv4, and flow and scope do not count.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// The unspecified address means this very machine, too.
+fn is_loopback(address: IpAddr) -> bool {
+    address.is_loopback() || address.is_unspecified()
+}
+
+/// Whether an address is one of those the gateway lends to names.
+fn is_lent(address: IpAddr) -> bool {
+    const V4: u32 = Ipv4Addr::new(198, 18, 0, 0).to_bits() >> 17;
+    const V6: u128 = Ipv6Addr::new(0xfd53, 0x746f, 0x636b, 0, 0, 0, 0, 0).to_bits() >> 32;
+    match address {
+        IpAddr::V4(address) => address.to_bits() >> 17 == V4,
+        IpAddr::V6(address) => address.to_bits() >> 32 == V6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(pid: u32) -> Who {
+        Who { pid, session: 1, program: None }
+    }
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn addresses_are_read_as_the_kernel_does() {
+        let mut four = vec![libc::AF_INET as u8, 0, 1, 187, 203, 0, 113, 9];
+        four.extend([0; 8]);
+        assert_eq!(internet_address(&four), Some(address("203.0.113.9:443")));
+        let mut six = vec![libc::AF_INET6 as u8, 0, 0, 53, 0, 0, 0, 0];
+        six.extend(Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
+        six.extend([0; 4]);
+        assert_eq!(internet_address(&six).map(canonical), Some(address("127.0.0.1:53")));
+        assert_eq!(internet_address(&four[..7]), None);
+        assert_eq!(internet_address(&[0; 16]), None);
+    }
+
+    #[test]
+    fn lent_addresses_are_known() {
+        for lent in ["198.18.0.1", "198.19.255.255", "fd53:746f:636b::1", "fd53:746f:636b::ffff:ffff"] {
+            assert!(is_lent(lent.parse().unwrap()), "{lent}");
+        }
+        for other in ["198.17.255.255", "198.20.0.0", "fd53:746f:636b::1:0:0", "fd53:746f:636c::1"] {
+            assert!(!is_lent(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_known_by_its_own_end_and_else_by_the_last_one_there() {
+        let mut network =
+            Network { kind: Kind::Loopback, version: 0, connections: VecDeque::new(), count: 0 };
+        let to = address("127.0.0.1:3128");
+        let first = network.remember(to, who(1));
+        network.remember(to, who(2));
+        network.comes_from(first, address("127.0.0.1:40000"));
+        assert_eq!(network.who(Some(address("127.0.0.1:40000")), Some(to)), Some(who(1)));
+        assert_eq!(network.who(Some(address("[::ffff:127.0.0.1]:40000")), None), Some(who(1)));
+        assert_eq!(network.who(Some(address("127.0.0.1:40001")), Some(to)), Some(who(2)));
+        assert_eq!(network.who(None, Some(to)), Some(who(2)));
+        assert_eq!(network.who(None, Some(address("127.0.0.1:3129"))), None);
+        for pid in 0..MOST as u32 {
+            network.remember(address("10.0.0.1:1"), who(pid));
+        }
+        assert_eq!(network.who(None, Some(to)), None);
+        assert_eq!(network.connections.len(), MOST);
+    }
+}

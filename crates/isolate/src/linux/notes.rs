@@ -1,0 +1,245 @@
+//! What is told about the network, on its way to the commands' events: who did it is asked of the broker, a
+//! flood is counted, a question waits for its answer.
+
+use super::broker::{Noted, Tally, Telling, Told, Who};
+use super::sandbox::{Heard, Shared};
+use crate::{BoxFuture, Ear, NetNote};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+use stockade_policy::{Event, GatewayPlan, Reply};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// Below are the broker's own questions.
+pub(crate) const FIRST_QUESTION: u64 = 1 << 32;
+/// Questions that may stand at once; the next is a no.
+const MOST_QUESTIONS: usize = 256;
+/// How long the broker has to say who it was.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What stands between a teller and the commands.
+#[derive(Default)]
+pub(crate) struct Notes(Mutex<Ledger>);
+
+#[derive(Default)]
+struct Ledger {
+    last: u64,
+    tally: Tally,
+    /// Notes whose process is being looked for.
+    sought: HashMap<u64, Sought>,
+    /// Questions that stand.
+    asked: HashMap<u64, oneshot::Sender<Reply>>,
+    /// How often the rules have changed.
+    version: u64,
+    closed: bool,
+}
+
+struct Sought {
+    noted: Noted,
+    becomes: Becomes,
+}
+
+/// What a note is once its process is known, or known not to be.
+enum Becomes {
+    Refusal,
+    Question(oneshot::Sender<Noted>),
+}
+
+impl Notes {
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // Entries are added and removed whole, whatever became of who held the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of the rules that hold from now on.
+    pub(crate) fn next_version(&self) -> u64 {
+        let mut ledger = self.ledger();
+        ledger.version += 1;
+        ledger.version
+    }
+
+    /// Nobody is left to be told or asked: what waits for an answer hears a no.
+    pub(crate) fn close(&self) {
+        let mut ledger = self.ledger();
+        ledger.closed = true;
+        ledger.asked.clear();
+        ledger.sought.clear();
+    }
+}
+
+impl Shared {
+    fn note_refusal(self: &Arc<Self>, note: NetNote) {
+        let telling = self.notes.ledger().tally.of(note.kind, &note.subject);
+        if telling == Telling::AsOneMore {
+            self.tell_job(0, Heard::RefusedOneMore);
+            return;
+        }
+        let id = self.seek(note, Becomes::Refusal);
+        let late = Arc::downgrade(self);
+        match Handle::try_current() {
+            Ok(runtime) if self.is_sought(id) => drop(runtime.spawn(async move {
+                tokio::time::sleep(PATIENCE).await;
+                if let Some(shared) = late.upgrade() {
+                    shared.found(id, None);
+                }
+            })),
+            _ => self.found(id, None),
+        }
+    }
+
+    async fn put_question(self: Arc<Self>, note: NetNote) -> Reply {
+        let (sender, who) = oneshot::channel();
+        let id = self.seek(note, Becomes::Question(sender));
+        let late = Arc::downgrade(&self);
+        drop(self);
+        let noted = async {
+            let mut who = who;
+            match tokio::time::timeout(PATIENCE, &mut who).await {
+                Ok(noted) => noted.ok(),
+                Err(_) => {
+                    late.upgrade()?.found(id, None);
+                    who.await.ok()
+                }
+            }
+        };
+        let answer = match noted.await {
+            Some(noted) => late.upgrade().and_then(|shared| shared.stand(id, noted)),
+            None => None,
+        };
+        match answer {
+            Some(answer) => answer.await.unwrap_or(Reply::Deny),
+            None => Reply::Deny,
+        }
+    }
+
+    /// Puts a question to the command it is about. Nothing where nobody can answer.
+    fn stand(&self, id: u64, noted: Noted) -> Option<oneshot::Receiver<Reply>> {
+        let (sender, answer) = oneshot::channel();
+        {
+            let mut ledger = self.notes.ledger();
+            if ledger.closed {
+                return None;
+            }
+            if ledger.asked.len() >= MOST_QUESTIONS {
+                drop(ledger);
+                self.tell_job(noted.session, Heard::Refused(noted));
+                return None;
+            }
+            ledger.asked.insert(id, sender);
+        }
+        if !self.tell_job(noted.session, Heard::Ask { id, noted }) {
+            self.notes.ledger().asked.remove(&id);
+        }
+        Some(answer)
+    }
+
+    /// Answers a question of the network's.
+    pub(crate) fn answer(&self, id: u64, reply: Reply) {
+        let asked = self.notes.ledger().asked.remove(&id);
+        if let Some(asked) = asked {
+            // Whoever asked may have given up.
+            let _ = asked.send(reply);
+        }
+    }
+
+    /// Looks for the process a note is about. Where nobody can know it is found to be nobody at once.
+    fn seek(&self, note: NetNote, becomes: Becomes) -> u64 {
+        let (peer, destination) = (note.peer, note.destination);
+        let id = {
+            let mut ledger = self.notes.ledger();
+            let id = ledger.last.max(FIRST_QUESTION) + 1;
+            ledger.last = id;
+            if !ledger.closed {
+                ledger.sought.insert(id, Sought { noted: noted(note), becomes });
+            }
+            id
+        };
+        let asked = (peer.is_some() || destination.is_some())
+            && self.tell_broker(&Told::WhoConnected { id, peer, destination }, None).is_ok();
+        if !asked {
+            self.found(id, None);
+        }
+        id
+    }
+
+    fn is_sought(&self, id: u64) -> bool {
+        self.notes.ledger().sought.contains_key(&id)
+    }
+
+    /// What the broker knows about the process behind a note.
+    pub(crate) fn found(&self, id: u64, who: Option<Who>) {
+        let sought = self.notes.ledger().sought.remove(&id);
+        let Some(Sought { mut noted, becomes }) = sought else { return };
+        if let Some(who) = who {
+            (noted.pid, noted.session, noted.program) = (who.pid, who.session, who.program);
+        }
+        match becomes {
+            Becomes::Refusal => {
+                self.tell_job(noted.session, Heard::Refused(noted));
+            }
+            // Whoever asked may have given up.
+            Becomes::Question(sender) => drop(sender.send(noted)),
+        }
+    }
+
+    /// A command is over: what was refused before is part of its outcome, known to be anybody's or not.
+    pub(crate) fn tell_what_is_sought(&self) {
+        let refusals: Vec<u64> = {
+            let ledger = self.notes.ledger();
+            let is_refusal = |sought: &Sought| matches!(sought.becomes, Becomes::Refusal);
+            let mut ids: Vec<_> =
+                ledger.sought.iter().filter(|(_, sought)| is_refusal(sought)).map(|(id, _)| *id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        for id in refusals {
+            self.found(id, None);
+        }
+    }
+}
+
+fn noted(note: NetNote) -> Noted {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Noted {
+        time: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+        pid: 0,
+        session: 0,
+        program: None,
+        kind: note.kind,
+        subject: note.subject,
+        reason: note.reason,
+        rule: note.rule,
+        suggestion: note.suggestion,
+    }
+}
+
+/// The teller's way into a sandbox it does not keep alive.
+pub(crate) struct Listening(pub(crate) Weak<Shared>);
+
+impl Ear for Listening {
+    fn refused(&self, note: NetNote) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.note_refusal(note);
+        }
+    }
+
+    fn ask(&self, note: NetNote) -> BoxFuture<'static, Reply> {
+        match self.0.upgrade() {
+            Some(shared) => Box::pin(shared.put_question(note)),
+            None => Box::pin(async { Reply::Deny }),
+        }
+    }
+
+    fn event(&self, event: Event) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.tell_job(0, Heard::Event(Box::new(event)));
+        }
+    }
+
+    fn changed(&self, plan: Arc<GatewayPlan>) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.change_network(&plan);
+        }
+    }
+}

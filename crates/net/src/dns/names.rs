@@ -1,0 +1,171 @@
+//! The private pool: which address stands for which name.
+
+use super::hush::Hush;
+use super::room::Room;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, PoisonError, RwLock};
+use stockade_policy::Host;
+
+/// 198.18.0.0/15, set aside for measuring network devices: no program has business there.
+const V4: u32 = u32::from_be_bytes([198, 18, 0, 0]);
+const V4_BITS: u32 = 15;
+/// fd53:746f:636b::/96, a unique-local network of our own.
+const V6: u128 = 0xfd53_746f_636b_0000_0000_0000_0000_0000;
+/// As many names as are remembered. Fewer than the pool has addresses: memory ends first.
+const MOST: usize = 100_000;
+
+/// What the resolver of one sandbox remembers: the names it gave addresses to, and what it told.
+///
+/// An address is never given to a second name. A program may keep one for as long as the sandbox lives, and
+/// what is judged must be the name it asked for.
+pub(crate) struct Names {
+    pool: RwLock<Pool>,
+    pub(super) hush: Hush,
+    pub(super) room: Room,
+}
+
+#[derive(Default)]
+struct Pool {
+    numbers: HashMap<Arc<str>, u32>,
+    names: Vec<Arc<str>>,
+}
+
+impl Names {
+    /// An empty pool.
+    pub(crate) fn new() -> Self {
+        Self { pool: RwLock::default(), hush: Hush::default(), room: Room::default() }
+    }
+
+    /// The addresses that stand for a name; allots them the first time. `None` for a literal address, and
+    /// once the pool is used up.
+    pub(crate) fn addresses(&self, host: &Host) -> Option<(Ipv4Addr, Ipv6Addr)> {
+        let Host::Name(name) = host else { return None };
+        let known = self.pool.read().unwrap_or_else(PoisonError::into_inner).numbers.get(name.as_str()).copied();
+        let number = match known {
+            Some(number) => number,
+            None => self.pool.write().unwrap_or_else(PoisonError::into_inner).allot(name)?,
+        };
+        Some((Ipv4Addr::from_bits(V4 + number), Ipv6Addr::from_bits(V6 + u128::from(number))))
+    }
+
+    /// The name an address of the pool stands for.
+    pub(crate) fn host_of(&self, address: IpAddr) -> Option<Host> {
+        let number = number_of(address)?;
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        pool.names.get(at).map(|name| Host::Name(name.to_string()))
+    }
+
+    /// Whether an address belongs to the pool, allotted or not.
+    pub(crate) fn is_pool(address: IpAddr) -> bool {
+        number_of(address).is_some()
+    }
+}
+
+impl Pool {
+    fn allot(&mut self, name: &str) -> Option<u32> {
+        // Somebody else may have come first between the two locks.
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
+        }
+        if self.names.len() >= MOST {
+            return None;
+        }
+        let name: Arc<str> = name.into();
+        self.names.push(name.clone());
+        let number = u32::try_from(self.names.len()).ok()?;
+        self.numbers.insert(name, number);
+        Some(number)
+    }
+}
+
+/// The place of an address in the pool; 0 is the network's own.
+fn number_of(address: IpAddr) -> Option<u32> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let number = address.to_bits().wrapping_sub(V4);
+            (number >> (u32::BITS - V4_BITS) == 0).then_some(number)
+        }
+        IpAddr::V6(address) => u32::try_from(address.to_bits().wrapping_sub(V6)).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> Host {
+        Host::parse(text.as_bytes()).unwrap()
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn counts_upwards_in_both_families_and_remembers() {
+        let names = Names::new();
+        let first = names.addresses(&name("one.test")).unwrap();
+        assert_eq!(first, ("198.18.0.1".parse().unwrap(), "fd53:746f:636b::1".parse().unwrap()));
+        let second = names.addresses(&name("two.test")).unwrap();
+        assert_eq!(second, ("198.18.0.2".parse().unwrap(), "fd53:746f:636b::2".parse().unwrap()));
+        assert_eq!(names.addresses(&name("ONE.test.")), Some(first));
+        assert_eq!(names.host_of(first.0.into()), Some(name("one.test")));
+        assert_eq!(names.host_of(second.1.into()), Some(name("two.test")));
+        assert_eq!(names.host_of(address("::ffff:198.18.0.2")), Some(name("two.test")));
+    }
+
+    #[test]
+    fn what_was_never_allotted_has_no_name() {
+        let names = Names::new();
+        names.addresses(&name("one.test")).unwrap();
+        for other in ["198.18.0.0", "198.18.0.2", "198.19.255.255", "fd53:746f:636b::", "fd53:746f:636b::2"] {
+            assert_eq!(names.host_of(address(other)), None, "{other}");
+        }
+        assert_eq!(names.addresses(&Host::from(address("192.0.2.1"))), None);
+    }
+
+    #[test]
+    fn knows_its_borders() {
+        let inside =
+            ["198.18.0.0", "198.18.0.1", "198.19.255.255", "fd53:746f:636b::", "fd53:746f:636b::ffff:ffff"];
+        for text in inside {
+            assert!(Names::is_pool(address(text)), "{text}");
+        }
+        let outside = [
+            "198.17.255.255",
+            "198.20.0.0",
+            "0.0.0.1",
+            "fd53:746f:636a:ffff:ffff:ffff:ffff:ffff",
+            "fd53:746f:636b::1:0:0",
+            "::1",
+        ];
+        for text in outside {
+            assert!(!Names::is_pool(address(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn ends_before_the_pool_does() {
+        let names = Names::new();
+        for number in 0..MOST {
+            assert!(names.addresses(&Host::Name(format!("n{number}.test"))).is_some());
+        }
+        assert_eq!(names.addresses(&name("one-too-many.test")), None);
+        let (last, _) = names.addresses(&name("n99999.test")).unwrap();
+        assert!(Names::is_pool(last.into()));
+        assert_eq!(names.host_of(last.into()), Some(name("n99999.test")));
+    }
+
+    #[test]
+    fn threads_agree() {
+        let names = Names::new();
+        let all: Vec<_> = std::thread::scope(|scope| {
+            let each = || (0..500).map(|n| names.addresses(&Host::Name(format!("n{n}.test"))).unwrap()).collect();
+            let running: Vec<_> = (0..4).map(|_| scope.spawn(each)).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<Vec<_>>>()
+        });
+        assert!(all.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}

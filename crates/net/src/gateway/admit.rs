@@ -1,0 +1,133 @@
+//! Letting a connection or a request in.
+
+use super::admitted::{Admitted, Denied, Wanted};
+use super::asking::Answered;
+use super::meter::{Meter, limit_refusal};
+use super::registry::Grant;
+use super::ward::Ward;
+use crate::{NetRecord, Verdict};
+use std::sync::Arc;
+use std::time::Instant;
+use stockade_policy::{AddressOwner, Allowance, Cause, Host, Layer, NetLimits, NetRefusal, Origin, RuleRef, Ruling, Switch, Target, ViolationKind};
+
+impl Ward {
+    /// Judges a connection; asks a person where the plan allows asking, and waits for the answer.
+    ///
+    /// A refusal was told to the witness and recorded before this returns.
+    pub(crate) async fn admit(self: &Arc<Self>, wanted: Wanted) -> Result<Admitted, Denied> {
+        let (allowance, grant) = match self.judge().connect(&wanted.target, wanted.spoken) {
+            Ruling::Allowed(allowance) => (allowance, Grant::Rule),
+            Ruling::Refused(refusal) if self.is_own(&wanted.target) => {
+                return Err(self.denied(&wanted, *refusal));
+            }
+            Ruling::Refused(refusal) => match self.asked(&refusal).await {
+                Answered::Yes => (granted(), Grant::Person),
+                Answered::No => return Err(self.denied(&wanted, *refusal)),
+            },
+        };
+        let of_rule = self.allotment(&allowance.rule, allowance.limits);
+        let now = Instant::now();
+        if let Err(limit) = self.of_sandbox().connection(now) {
+            return Err(self.denied(&wanted, limit_refusal(&wanted.target, limit, None)));
+        }
+        if let Err(limit) = of_rule.connection(now) {
+            return Err(self.denied(&wanted, limit_refusal(&wanted.target, limit, Some(&allowance.rule))));
+        }
+        Ok(self.enter(wanted, allowance, grant))
+    }
+
+    /// Lets in what the plan asks for by port: published and forwarded ports, which have no name to judge.
+    pub(super) fn admit_port(self: &Arc<Self>, wanted: Wanted, rule: RuleRef) -> Admitted {
+        self.enter(wanted, Allowance { rule, limits: NetLimits::default() }, Grant::Rule)
+    }
+
+    /// Judges one request on a connection that was let in, and counts it.
+    pub(crate) async fn judge_request(
+        self: &Arc<Self>,
+        admitted: &Admitted,
+        method: &str,
+        path: &str,
+    ) -> Result<(), Denied> {
+        if let Ruling::Refused(refusal) = self.judge().request(&admitted.target, method, path)
+            && self.asked(&refusal).await == Answered::No
+        {
+            self.count_refused(&admitted.target);
+            return Err(self.refuse(*refusal));
+        }
+        self.count_request(&admitted.target);
+        admitted.meter().request().map_err(|reached| Denied { refusal: reached.refusal })
+    }
+
+    /// Whether this is an address of this machine: settings can allow that, an answer to a question cannot.
+    fn is_own(&self, target: &Target) -> bool {
+        match &target.host {
+            Host::Name(_) => false,
+            Host::Address(address) => {
+                !matches!(self.dialler().owner(*address), Ok(AddressOwner::Elsewhere))
+            }
+        }
+    }
+
+    /// Whether a person allows what the plan does not.
+    async fn asked(self: &Arc<Self>, refusal: &NetRefusal) -> Answered {
+        if refusal.askable == Switch::Allowed { self.ask(refusal).await } else { Answered::No }
+    }
+
+    fn enter(self: &Arc<Self>, wanted: Wanted, allowance: Allowance, grant: Grant) -> Admitted {
+        let entry = self.registry.enter(wanted.target.clone(), wanted.via, wanted.spoken, grant);
+        let of_rule = self.allotment(&allowance.rule, allowance.limits);
+        let meter = Meter::new(
+            Arc::downgrade(self),
+            wanted.target.clone(),
+            allowance.rule.clone(),
+            of_rule,
+            Arc::clone(self.of_sandbox()),
+        );
+        Admitted::new(Arc::clone(self), wanted, allowance, Arc::new(meter), entry)
+    }
+
+    fn denied(&self, wanted: &Wanted, refusal: NetRefusal) -> Denied {
+        self.count_refused(&wanted.target);
+        let record = NetRecord {
+            via: wanted.via,
+            target: wanted.target.to_string(),
+            address: None,
+            request: None,
+            status: None,
+            verdict: Verdict::Refused,
+            rule: refusal.rule.clone(),
+            sent: 0,
+            received: 0,
+            duration_ms: 0,
+        };
+        let denied = self.refuse(refusal);
+        self.witness().record(record);
+        denied
+    }
+}
+
+/// What a connection that a person let in goes by.
+fn granted() -> Allowance {
+    let origin = Origin { layer: Layer::Grant, source: "asked".to_owned(), key: String::new() };
+    let rule = RuleRef { text: "allowed when asked".to_owned(), origin };
+    Allowance { rule, limits: NetLimits::default() }
+}
+
+/// A refusal of something that was let in before more was known about it.
+pub(crate) fn refusal(
+    target: &Target,
+    cause: Cause,
+    reason: String,
+    rule: Option<RuleRef>,
+) -> NetRefusal {
+    NetRefusal {
+        kind: ViolationKind::Connect,
+        subject: target.to_string(),
+        cause,
+        reason,
+        told: None,
+        rule,
+        suggestion: None,
+        askable: Switch::Refused,
+    }
+}

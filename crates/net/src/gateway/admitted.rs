@@ -1,0 +1,204 @@
+//! A connection that was let in: what it may use, and what will be told about it.
+
+use super::meter::Meter;
+use super::registry::{Entry, Grant};
+use super::ward::Ward;
+use crate::dial::Upstream;
+use crate::{NetRecord, Verdict, Via};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use stockade_policy::{
+    Allowance, DomainPattern, DomainRule, Host, HostPattern, NetJudge, NetRefusal, Protocol, Target,
+};
+
+/// What somebody inside wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Where to.
+    pub(crate) target: Target,
+    /// How it came to the gateway.
+    pub(crate) via: Via,
+    /// What is known about its protocol.
+    pub(crate) spoken: Option<Protocol>,
+}
+
+/// It may not be done; whoever is to know has been told.
+#[derive(Clone, Debug)]
+pub(crate) struct Denied {
+    /// Why.
+    pub(crate) refusal: Box<NetRefusal>,
+}
+
+/// A connection that was let in. Dropping it ends its record.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// Where to.
+    pub(crate) target: Target,
+    /// How it came to the gateway.
+    pub(crate) via: Via,
+    /// The rule that let it in, and its limits.
+    pub(crate) allowance: Allowance,
+    ward: Arc<Ward>,
+    meter: Arc<Meter>,
+    entry: Arc<Entry>,
+    started: Instant,
+    /// A connection made ahead of time, for whoever dials next.
+    ready: Mutex<Option<Upstream>>,
+    ending: Mutex<Ending>,
+    /// Whether its requests are recorded one by one.
+    itemised: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Ending {
+    verdict: Verdict,
+    address: Option<SocketAddr>,
+}
+
+impl Admitted {
+    pub(super) fn new(
+        ward: Arc<Ward>,
+        wanted: Wanted,
+        allowance: Allowance,
+        meter: Arc<Meter>,
+        entry: Arc<Entry>,
+    ) -> Self {
+        Self {
+            target: wanted.target,
+            via: wanted.via,
+            allowance,
+            ward,
+            meter,
+            entry,
+            started: Instant::now(),
+            ready: Mutex::new(None),
+            ending: Mutex::new(Ending { verdict: Verdict::Allowed, address: None }),
+            itemised: AtomicBool::new(false),
+        }
+    }
+
+    /// What it may use, and has used.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
+    /// Waits until the policy has changed and this connection must end.
+    pub(crate) async fn closed(&self) {
+        self.entry.closed().await;
+    }
+
+    /// Refuses what was let in before more was known about it. The record will say so.
+    pub(crate) fn refuse(&self, refusal: NetRefusal) -> Denied {
+        self.ending(|ending| ending.verdict = Verdict::Refused);
+        self.ward.refuse(refusal)
+    }
+
+    /// A limit keeps it from going on; whoever is to know has been told.
+    pub(crate) fn limited(&self) {
+        self.ending(|ending| ending.verdict = Verdict::Refused);
+    }
+
+    /// The other side could not be reached.
+    pub(crate) fn failed(&self) {
+        self.ending(|ending| ending.verdict = Verdict::Failed);
+    }
+
+    /// What was dialled: the target, or a proxy that leads there.
+    pub(crate) fn reached(&self, address: Option<SocketAddr>) {
+        self.ending(|ending| ending.address = address);
+    }
+
+    /// The target's own address was dialled; another plan may refuse it.
+    pub(crate) fn reached_target(&self, address: Option<SocketAddr>) {
+        self.reached(address);
+        self.entry.learn(|known| known.address = address.map(|address| address.ip()));
+    }
+
+    /// What is spoken has turned out; another plan may refuse it.
+    pub(crate) fn speaks(&self, protocol: Protocol) {
+        self.entry.learn(|known| known.spoken = Some(protocol));
+    }
+
+    /// The judge of this connection as of now: where a person let it in, one that knows of that.
+    pub(crate) fn judge(&self) -> Arc<NetJudge> {
+        let judge = self.ward.judge();
+        match self.entry.grant {
+            Grant::Rule => judge,
+            Grant::Person => Arc::new(with_grant(&judge, &self.target, &self.allowance)),
+        }
+    }
+
+    /// Keeps a connection for whoever dials next.
+    pub(crate) fn keep(&self, upstream: Upstream) {
+        *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(upstream);
+    }
+
+    /// The connection that was made ahead of time.
+    pub(crate) fn ready(&self) -> Option<Upstream> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The buffers of its sandbox.
+    pub(crate) fn buffers(&self) -> &crate::relay::Buffers {
+        self.ward.buffers()
+    }
+
+    pub(super) fn ward(&self) -> &Arc<Ward> {
+        &self.ward
+    }
+
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).address
+    }
+
+    /// From now on each request has a record of its own, and the connection none.
+    pub(super) fn itemise(&self) {
+        self.itemised.store(true, Ordering::Relaxed);
+    }
+
+    fn ending(&self, change: impl FnOnce(&mut Ending)) {
+        change(&mut self.ending.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// The judge of a plan to which this target was added.
+fn with_grant(judge: &NetJudge, target: &Target, allowance: &Allowance) -> NetJudge {
+    let host = match &target.host {
+        Host::Name(name) => HostPattern::Name(name.clone()),
+        Host::Address(address) => HostPattern::Address(*address),
+    };
+    let mut plan = judge.plan().clone();
+    plan.allowed.push(DomainRule {
+        pattern: DomainPattern { host, port: Some(target.port) },
+        reason: None,
+        limits: allowance.limits,
+        rule: allowance.rule.clone(),
+    });
+    NetJudge::new(Arc::new(plan))
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.ward.forget(&self.entry);
+        let ending = self.ending.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.ward.count_end(&self.target, &self.meter, ending.verdict);
+        if self.itemised.load(Ordering::Relaxed) {
+            return;
+        }
+        let (sent, received) = self.meter.totals();
+        self.ward.witness().record(NetRecord {
+            via: self.via,
+            target: self.target.to_string(),
+            address: ending.address,
+            request: None,
+            status: None,
+            verdict: ending.verdict,
+            rule: Some(self.allowance.rule.clone()),
+            sent,
+            received,
+            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+}

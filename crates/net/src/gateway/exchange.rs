@@ -1,0 +1,89 @@
+//! One request and its answer on a connection whose requests can be seen.
+
+use super::admitted::Admitted;
+use super::meter::Direction;
+use super::ward::Ward;
+use crate::{NetRecord, Verdict};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::time::Instant;
+use stockade_policy::{Allowance, Target};
+
+/// One request and its answer. Dropping it writes its record, in place of the connection's.
+///
+/// Owns what it needs, so that the body of an answer can carry it to its end.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    ward: Arc<Ward>,
+    target: Target,
+    via: crate::Via,
+    allowance: Allowance,
+    address: Option<SocketAddr>,
+    request: (String, String),
+    status: AtomicU16,
+    verdict: std::sync::Mutex<Verdict>,
+    sent: AtomicU64,
+    received: AtomicU64,
+    started: Instant,
+}
+
+impl Admitted {
+    /// A request was seen on this connection. The path is without its query: that may hold secrets.
+    pub(crate) fn exchange(&self, method: &str, path: &str) -> Exchange {
+        self.itemise();
+        Exchange {
+            ward: Arc::clone(self.ward()),
+            target: self.target.clone(),
+            via: self.via,
+            allowance: self.allowance.clone(),
+            address: self.address(),
+            request: (method.to_owned(), path.to_owned()),
+            status: AtomicU16::new(0),
+            verdict: std::sync::Mutex::new(Verdict::Allowed),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Exchange {
+    /// The status of the answer.
+    pub(crate) fn answered(&self, status: u16) {
+        self.status.store(status, Ordering::Relaxed);
+    }
+
+    /// It was refused, or the other side could not be reached.
+    pub(crate) fn ended(&self, verdict: Verdict) {
+        *self.verdict.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = verdict;
+    }
+
+    /// Bytes of this request. The connection's meter counts them besides.
+    pub(crate) fn count(&self, bytes: usize, direction: Direction) {
+        let counter = match direction {
+            Direction::Sent => &self.sent,
+            Direction::Received => &self.received,
+        };
+        counter.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let verdict = *self.verdict.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let status = self.status.load(Ordering::Relaxed);
+        self.ward.witness().record(NetRecord {
+            via: self.via,
+            target: self.target.to_string(),
+            address: self.address,
+            request: Some(std::mem::take(&mut self.request)),
+            status: (status != 0).then_some(status),
+            verdict,
+            rule: Some(self.allowance.rule.clone()),
+            sent: self.sent.load(Ordering::Relaxed),
+            received: self.received.load(Ordering::Relaxed),
+            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! What one connection uses, counted and kept within limits.
+
+use super::allotment::{Allotment, Limit};
+use super::ward::Ward;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+use stockade_policy::{Cause, NetRefusal, RuleRef, Switch, Target, ViolationKind};
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From inside to outside.
+    Sent,
+    /// From outside to inside.
+    Received,
+}
+
+/// A limit was reached; whoever is to know has been told. The connection must end.
+#[derive(Clone, Debug)]
+pub(crate) struct LimitReached {
+    /// Which.
+    pub(crate) refusal: Box<NetRefusal>,
+}
+
+/// What one connection uses.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    ward: Weak<Ward>,
+    target: Target,
+    rule: RuleRef,
+    of_rule: Arc<Allotment>,
+    of_sandbox: Arc<Allotment>,
+    sent: AtomicU64,
+    received: AtomicU64,
+    told: AtomicBool,
+}
+
+impl Meter {
+    pub(super) fn new(
+        ward: Weak<Ward>,
+        target: Target,
+        rule: RuleRef,
+        of_rule: Arc<Allotment>,
+        of_sandbox: Arc<Allotment>,
+    ) -> Self {
+        let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { ward, target, rule, of_rule, of_sandbox, sent, received, told: AtomicBool::new(false) }
+    }
+
+    /// Counts bytes that were read and are about to be passed on; waits as long as the rate demands.
+    ///
+    /// An error means that they must not be passed on, and that the connection ends.
+    pub(crate) async fn take(&self, bytes: usize, direction: Direction) -> Result<(), LimitReached> {
+        let bytes = bytes as u64;
+        let of_rule = self.of_rule.bytes(bytes).map_err(|limit| self.reached(limit, Some(&self.rule)))?;
+        let of_sandbox = self.of_sandbox.bytes(bytes).map_err(|limit| self.reached(limit, None))?;
+        let counter = match direction {
+            Direction::Sent => &self.sent,
+            Direction::Received => &self.received,
+        };
+        counter.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(wait) = of_rule.max(of_sandbox) {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(())
+    }
+
+    /// Counts one request, or a connection whose requests cannot be seen.
+    pub(crate) fn request(&self) -> Result<(), LimitReached> {
+        let now = Instant::now();
+        self.of_sandbox.request(now).map_err(|limit| self.reached(limit, None))?;
+        self.of_rule.request(now).map_err(|limit| self.reached(limit, Some(&self.rule)))
+    }
+
+    /// Bytes sent and received so far.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
+    fn reached(&self, limit: Limit, rule: Option<&RuleRef>) -> LimitReached {
+        let refusal = limit_refusal(&self.target, limit, rule);
+        // Both directions of a connection run into the same total; one violation says it.
+        let first = !self.told.swap(true, Ordering::Relaxed) || matches!(limit, Limit::Requests(_));
+        match self.ward.upgrade() {
+            Some(ward) if first => LimitReached { refusal: ward.refuse(refusal).refusal },
+            _ => LimitReached { refusal: Box::new(refusal) },
+        }
+    }
+}
+
+/// A refusal because of a limit, of a rule or of the whole sandbox.
+pub(super) fn limit_refusal(target: &Target, limit: Limit, rule: Option<&RuleRef>) -> NetRefusal {
+    let whose = if rule.is_some() { "this rule" } else { "the sandbox" };
+    let reason = match limit {
+        Limit::Connections(most) => format!("{whose} may make {most} connections in one second"),
+        Limit::Requests(most) => format!("{whose} may make {most} requests in one minute"),
+        Limit::TotalBytes(most) => format!("{whose} may send and receive {most} bytes altogether"),
+    };
+    NetRefusal {
+        kind: ViolationKind::Limit,
+        subject: target.to_string(),
+        cause: Cause::Limit,
+        reason,
+        told: None,
+        rule: rule.cloned(),
+        suggestion: None,
+        askable: Switch::Refused,
+    }
+}

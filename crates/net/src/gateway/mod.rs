@@ -1,0 +1,30 @@
+//! The gateway of one sandbox: its doors, what it admits, what it counts.
+
+mod accept;
+mod admit;
+mod admitted;
+mod allotment;
+mod asking;
+mod error;
+mod exchange;
+mod meter;
+mod open;
+mod publish;
+mod registry;
+mod statistics;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod testing;
+mod ward;
+
+pub(crate) use crate::dial::{DialError, Upstream};
+pub(crate) use accept::reset;
+pub(crate) use admit::refusal;
+pub(crate) use admitted::{Admitted, Denied, Wanted};
+pub use error::GatewayError;
+pub(crate) use exchange::Exchange;
+pub(crate) use meter::{Direction, LimitReached, Meter};
+pub use open::{Gateway, GatewayOptions};
+pub use statistics::{HostStatistics, Statistics};
+pub(crate) use ward::Ward;

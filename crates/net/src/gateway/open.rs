@@ -1,0 +1,174 @@
+//! Opening, changing and closing a gateway.
+
+use super::accept::{Places, accept};
+use super::error::GatewayError;
+use super::publish::{serve_forwarded, serve_published};
+use super::statistics::Statistics;
+use super::ward::Ward;
+use crate::credentials::Vault;
+use crate::tls::Termination;
+use crate::{Door, DoorKind, Inward, Witness, dns, http, socks, transparent};
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_policy::{GatewayPlan, Publish};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// What a gateway is made of.
+pub struct GatewayOptions {
+    /// What it lets through.
+    pub plan: Arc<GatewayPlan>,
+    /// The sandbox's listening sockets.
+    pub doors: Vec<Door>,
+    /// The way into the sandbox's network; needed where ports are published.
+    pub inward: Option<Arc<dyn Inward>>,
+    /// Whoever is told what happens, and asked what may.
+    pub witness: Arc<dyn Witness>,
+    /// Looking into TLS.
+    pub termination: Option<Arc<Termination>>,
+    /// The secrets the sandbox sees stand-ins of.
+    pub vault: Option<Arc<Vault>>,
+}
+
+/// The gateway of one sandbox. Dropping it ends every connection.
+pub struct Gateway {
+    ward: Arc<Ward>,
+    places: Arc<Places>,
+    inward: Option<Arc<dyn Inward>>,
+    published: Mutex<Vec<Published>>,
+}
+
+/// A published port. Dropping it stops the listening.
+struct Published {
+    wanted: Publish,
+    /// The port of the host that was to be had.
+    host: u16,
+    _listening: oneshot::Sender<()>,
+}
+
+impl Gateway {
+    /// Serves the doors from now on, on the runtime this is called from.
+    pub fn open(options: GatewayOptions) -> Result<Self, GatewayError> {
+        tokio::runtime::Handle::try_current().map_err(|_| GatewayError::NoRuntime)?;
+        let GatewayOptions { plan, doors, inward, witness, termination, vault } = options;
+        let ward = Ward::new(Arc::clone(&plan), witness, termination, vault)?;
+        let gateway = Self { ward, places: Arc::default(), inward, published: Mutex::default() };
+        // Every door is tried before the first is served; what is spawned ends with `gateway` on an error.
+        for Door { kind, socket } in doors {
+            gateway.serve(kind, socket).map_err(|source| GatewayError::Door { kind, source })?;
+        }
+        gateway.publish(&plan.publish)?;
+        Ok(gateway)
+    }
+
+    /// Puts another plan in place. Connections that it refuses are closed.
+    ///
+    /// Where a route out cannot be read the old plan stays; where only a port cannot be published the new one
+    /// holds all the same.
+    pub fn change(&self, plan: Arc<GatewayPlan>) -> Result<(), GatewayError> {
+        let wanted = plan.publish.clone();
+        self.ward.change(plan)?;
+        self.publish(&wanted)
+    }
+
+    /// What was used so far.
+    pub fn statistics(&self) -> Statistics {
+        self.ward.statistics()
+    }
+
+    /// The published ports, with the ports of the host's loopback they were given.
+    pub fn published(&self) -> Vec<Publish> {
+        let published = self.published_ports();
+        published.iter().map(|port| Publish { host: port.host, inside: port.wanted.inside }).collect()
+    }
+
+    fn serve(&self, kind: DoorKind, socket: OwnedFd) -> io::Result<()> {
+        let ward = Arc::clone(&self.ward);
+        let places = Arc::clone(&self.places);
+        if kind == DoorKind::DnsUdp {
+            self.ward.spawn(dns::serve_udp(ward, socket));
+            return Ok(());
+        }
+        let listener = listener(socket)?;
+        match kind {
+            DoorKind::Transparent => {
+                self.ward.spawn(accept(ward, listener, places, transparent::serve));
+            }
+            DoorKind::DnsTcp => self.ward.spawn(accept(ward, listener, places, dns::serve_stream)),
+            DoorKind::Http => self.ward.spawn(accept(ward, listener, places, http::serve_proxy)),
+            DoorKind::Socks => self.ward.spawn(accept(ward, listener, places, socks::serve_socks)),
+            DoorKind::Forward(port) => {
+                let serve = move |ward, client| serve_forwarded(ward, client, port);
+                self.ward.spawn(accept(ward, listener, places, serve));
+            }
+            DoorKind::DnsUdp => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the published ports those that are wanted: opens what is new, closes what is gone.
+    fn publish(&self, wanted: &[Publish]) -> Result<(), GatewayError> {
+        let mut published = self.published_ports();
+        published.retain(|port| wanted.contains(&port.wanted));
+        for port in wanted {
+            if published.iter().any(|known| known.wanted == *port) {
+                continue;
+            }
+            let inward = Arc::clone(self.inward.as_ref().ok_or(GatewayError::NoWayIn)?);
+            let (host, listener) = listen(port.host).map_err(|source| GatewayError::Publish {
+                host: port.host,
+                inside: port.inside,
+                source,
+            })?;
+            let inside = port.inside;
+            let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), inside);
+            let accepting = accept(Arc::clone(&self.ward), listener, Arc::clone(&self.places), serve);
+            let (sender, gone) = oneshot::channel();
+            self.ward.spawn(async move {
+                tokio::select! {
+                    () = accepting => {}
+                    _ = gone => {}
+                }
+            });
+            published.push(Published { wanted: *port, host, _listening: sender });
+        }
+        Ok(())
+    }
+
+    fn published_ports(&self) -> MutexGuard<'_, Vec<Published>> {
+        self.published.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.ward.end();
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Gateway").field("ward", &self.ward).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for GatewayOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("GatewayOptions").field("doors", &self.doors).finish_non_exhaustive()
+    }
+}
+
+fn listener(socket: OwnedFd) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::from(socket);
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+fn listen(port: u16) -> io::Result<(u16, TcpListener)> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let port = listener.local_addr()?.port();
+    Ok((port, self::listener(listener.into())?))
+}

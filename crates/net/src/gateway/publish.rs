@@ -1,0 +1,78 @@
+//! Ports that cross the wall on request: published from inside, forwarded from the host.
+
+use super::accept::reset;
+use super::admit::refusal;
+use super::admitted::Wanted;
+use super::ward::Ward;
+use crate::dial::Upstream;
+use crate::relay::relay;
+use crate::{Inward, Via};
+use bytes::Bytes;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use stockade_policy::{Cause, Host, Layer, Origin, RuleRef, Target};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+/// Both ends are on this machine.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// Leads one connection from the host's loopback to a port inside.
+pub(super) async fn serve_published(ward: Arc<Ward>, client: TcpStream, inward: Arc<dyn Inward>, inside: u16) {
+    let reached = timeout(CONNECT_TIME, connect_inside(&*inward, inside)).await;
+    carry(&ward, client, Via::Publish, inside, "--publish", reached.unwrap_or_else(|_| Err(timed_out()))).await;
+}
+
+/// Leads one connection from inside to a port of the host's loopback.
+pub(super) async fn serve_forwarded(ward: Arc<Ward>, client: TcpStream, port: u16) {
+    // The door stays when another plan takes the port away.
+    if !ward.judge().plan().forward.iter().any(|forward| forward.host == port) {
+        let reason = "the port is no longer forwarded".to_owned();
+        ward.refuse(refusal(&loopback(port), Cause::NotListed, reason, None));
+        return reset(client);
+    }
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let reached = timeout(CONNECT_TIME, TcpStream::connect(address)).await;
+    carry(&ward, client, Via::Forward, port, "--forward-port", reached.unwrap_or_else(|_| Err(timed_out()))).await;
+}
+
+async fn connect_inside(inward: &dyn Inward, port: u16) -> io::Result<TcpStream> {
+    let socket = std::net::TcpStream::from(inward.socket().await?);
+    socket.set_nonblocking(true)?;
+    TcpSocket::from_std_stream(socket).connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
+}
+
+async fn carry(
+    ward: &Arc<Ward>,
+    client: TcpStream,
+    via: Via,
+    port: u16,
+    option: &str,
+    reached: io::Result<TcpStream>,
+) {
+    let origin = Origin { layer: Layer::Flag, source: option.to_owned(), key: String::new() };
+    let rule = RuleRef { text: format!("{option} {port}"), origin };
+    let admitted = ward.admit_port(Wanted { target: loopback(port), via, spoken: None }, rule);
+    match reached {
+        Ok(stream) => {
+            let _ = stream.set_nodelay(true);
+            admitted.reached(stream.peer_addr().ok());
+            // How it ended is in the record; nobody else is there to be told.
+            let _ = relay(client, Upstream::from(stream), &admitted, Bytes::new()).await;
+        }
+        Err(_) => {
+            admitted.failed();
+            reset(client);
+        }
+    }
+}
+
+fn loopback(port: u16) -> Target {
+    Target { host: Host::Address(Ipv4Addr::LOCALHOST.into()), port }
+}
+
+fn timed_out() -> io::Error {
+    io::ErrorKind::TimedOut.into()
+}

@@ -1,0 +1,109 @@
+//! The live connections of a sandbox.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_policy::{Protocol, Target};
+use tokio::sync::Notify;
+
+/// One live connection, as far as a change of policy has to know it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    id: u64,
+    pub(super) target: Target,
+    pub(super) via: crate::Via,
+    pub(super) grant: Grant,
+    known: Mutex<Known>,
+    ended: AtomicBool,
+    notify: Notify,
+}
+
+/// What turns out about a connection while it lives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// What is spoken on it.
+    pub(super) spoken: Option<Protocol>,
+    /// The target's own address, where that was dialled.
+    pub(super) address: Option<IpAddr>,
+}
+
+/// What a connection was let in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// A rule of the plan.
+    Rule,
+    /// A person who was asked.
+    Person,
+}
+
+impl Entry {
+    /// Waits until this connection must end.
+    pub(super) async fn closed(&self) {
+        let notified = self.notify.notified();
+        let mut notified = std::pin::pin!(notified);
+        // Registered before the flag is read, so that no end falls in between.
+        notified.as_mut().enable();
+        if !self.ended.load(Ordering::Acquire) {
+            notified.await;
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.notify.notify_waiters();
+    }
+
+    pub(super) fn learn(&self, learn: impl FnOnce(&mut Known)) {
+        learn(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(super) fn known(&self) -> Known {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The live connections of a sandbox.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    next: AtomicU64,
+    live: Mutex<HashMap<u64, Arc<Entry>>>,
+}
+
+impl Registry {
+    pub(super) fn enter(
+        &self,
+        target: Target,
+        via: crate::Via,
+        spoken: Option<Protocol>,
+        grant: Grant,
+    ) -> Arc<Entry> {
+        let entry = Arc::new(Entry {
+            id: self.next.fetch_add(1, Ordering::Relaxed),
+            target,
+            via,
+            grant,
+            known: Mutex::new(Known { spoken, address: None }),
+            ended: AtomicBool::new(false),
+            notify: Notify::new(),
+        });
+        self.live().insert(entry.id, Arc::clone(&entry));
+        entry
+    }
+
+    pub(super) fn leave(&self, entry: &Entry) {
+        self.live().remove(&entry.id);
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Entry>> {
+        self.live().values().cloned().collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.live().len()
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<u64, Arc<Entry>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

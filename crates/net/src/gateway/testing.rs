@@ -1,0 +1,91 @@
+//! What tests of this crate have in common: a witness that remembers, and wards of simple plans.
+
+use super::ward::Ward;
+use crate::{BoxFuture, NetRecord, Witness};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stockade_policy::{
+    DomainPattern, DomainRule, GatewayPlan, Layer, NetLimits, NetRefusal, Origin, Reply, RuleRef,
+};
+
+/// Remembers what it is told and answers with what it was given.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) refusals: Mutex<Vec<NetRefusal>>,
+    pub(crate) records: Mutex<Vec<NetRecord>>,
+    pub(crate) asked: Mutex<Vec<String>>,
+    answer: Mutex<(Reply, Duration)>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            refusals: Mutex::default(),
+            records: Mutex::default(),
+            asked: Mutex::default(),
+            answer: Mutex::new((Reply::Deny, Duration::ZERO)),
+        })
+    }
+
+    /// What it answers from now on, and how long it takes for that.
+    pub(crate) fn answer(&self, reply: Reply, after: Duration) {
+        *self.answer.lock().unwrap() = (reply, after);
+    }
+
+    /// The causes of all refusals so far.
+    pub(crate) fn causes(&self) -> Vec<stockade_policy::Cause> {
+        self.refusals.lock().unwrap().iter().map(|refusal| refusal.cause).collect()
+    }
+
+    /// Waits for this many records, and gives them.
+    pub(crate) async fn records(&self, number: usize) -> Vec<NetRecord> {
+        for _ in 0..1000 {
+            let records = self.records.lock().unwrap().clone();
+            if records.len() >= number {
+                return records;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("{number} records did not come: {:?}", self.records.lock().unwrap());
+    }
+}
+
+impl Witness for Recorder {
+    fn refused(&self, refusal: &NetRefusal) {
+        self.refusals.lock().unwrap().push(refusal.clone());
+    }
+
+    fn ask(&self, refusal: &NetRefusal) -> BoxFuture<'_, Reply> {
+        self.asked.lock().unwrap().push(refusal.subject.clone());
+        let (reply, after) = *self.answer.lock().unwrap();
+        Box::pin(async move {
+            tokio::time::sleep(after).await;
+            reply
+        })
+    }
+
+    fn record(&self, record: NetRecord) {
+        self.records.lock().unwrap().push(record);
+    }
+}
+
+/// A rule that allows `host` or `host:port`.
+pub(crate) fn rule(host: &str) -> DomainRule {
+    let origin = Origin { layer: Layer::Flag, source: "--allow-domain".into(), key: String::new() };
+    DomainRule {
+        pattern: DomainPattern::parse_allowed(host).unwrap(),
+        reason: None,
+        limits: NetLimits::default(),
+        rule: RuleRef { text: format!("--allow-domain {host}"), origin },
+    }
+}
+
+/// A plan that allows these hosts and nothing else.
+pub(crate) fn plan(hosts: &[&str]) -> GatewayPlan {
+    GatewayPlan { allowed: hosts.iter().map(|host| rule(host)).collect(), ..GatewayPlan::default() }
+}
+
+/// A ward of this plan.
+pub(crate) fn ward(plan: GatewayPlan, witness: &Arc<Recorder>) -> Arc<Ward> {
+    Ward::new(Arc::new(plan), Arc::clone(witness) as Arc<dyn Witness>, None, None).unwrap()
+}

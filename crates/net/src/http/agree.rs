@@ -1,0 +1,155 @@
+//! What a request asks for, and whether it agrees with where its connection leads.
+
+use super::answer::Answer;
+use super::head::BadRequest;
+use crate::gateway::{Admitted, Ward};
+use std::sync::Arc;
+use stockade_policy::{Cause, GatewayPlan, Host, NetRefusal, Switch, Target, ViolationKind};
+
+/// What a request asks for, once its target and its Host agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) host: Host,
+    /// Where the request names one.
+    pub(super) port: Option<u16>,
+    /// Without scheme, host and query.
+    pub(super) path: String,
+    pub(super) form: Form,
+}
+
+/// In which form the target was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `/path`, or `*`.
+    Origin,
+    /// `http://host/path`.
+    Http,
+    /// `https://host/path`.
+    Https,
+}
+
+/// Reads the target of a request (anything but CONNECT) and its Host header.
+pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadRequest> {
+    let host = host.filter(|host| !host.is_empty()).ok_or(BadRequest::Host)?;
+    let (form, rest) = match target.split_once("://") {
+        _ if target.starts_with('/') || target == "*" => (Form::Origin, target),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Form::Http, rest),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Form::Https, rest),
+        _ => return Err(BadRequest::Target),
+    };
+    let (host, port) = authority(host).ok_or(BadRequest::Host)?;
+    let path = match form {
+        Form::Origin => rest,
+        Form::Http | Form::Https => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let named = authority(&rest.as_bytes()[..end]).ok_or(BadRequest::Target)?;
+            let default = if form == Form::Https { 443 } else { 80 };
+            if (&named.0, named.1.unwrap_or(default)) != (&host, port.unwrap_or(default)) {
+                return Err(BadRequest::Differ);
+            }
+            if rest[end..].starts_with('/') { &rest[end..] } else { "/" }
+        }
+    };
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    Ok(Asked { host, port, path: path[..end].to_owned(), form })
+}
+
+fn authority(text: &[u8]) -> Option<(Host, Option<u16>)> {
+    // No port is 0, so a name without a port shows as one with it.
+    match Target::parse(text, None) {
+        Ok(target) => Some((target.host, Some(target.port))),
+        Err(_) => Host::parse(text).ok().map(|host| (host, None)),
+    }
+}
+
+/// Judges one request on a connection that was let in; a refusal is told before this returns.
+pub(super) async fn judged(
+    ward: &Arc<Ward>,
+    admitted: &Admitted,
+    asked: &Asked,
+    method: &str,
+) -> Result<(), Answer> {
+    let agrees = check_host(ward.judge().plan(), &admitted.target, asked, method);
+    agrees.map_err(|refusal| Answer::refused(&ward.refuse(refusal).refusal))?;
+    let judged = ward.judge_request(admitted, method, &asked.path).await;
+    judged.map_err(|denied| Answer::refused(&denied.refusal))
+}
+
+/// Whether a request belongs on a connection that was admitted for `to`.
+///
+/// A literal address says nothing about names: whoever may reach it may call it by any. A Host without a
+/// port means the connection's.
+fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> Result<(), NetRefusal> {
+    let agrees = asked.host == to.host && asked.port.is_none_or(|port| port == to.port);
+    if agrees || matches!(to.host, Host::Address(_)) || plan.host_mismatch == Switch::Allowed {
+        return Ok(());
+    }
+    let named = match asked.port {
+        Some(port) => format!("{}:{port}", asked.host),
+        None => asked.host.to_string(),
+    };
+    Err(NetRefusal {
+        kind: ViolationKind::Connect,
+        subject: format!("{method} {named}{}", asked.path),
+        cause: Cause::Mismatch,
+        reason: format!("the request names {named} as its host on a connection to {to}"),
+        told: None,
+        rule: None,
+        suggestion: None,
+        askable: Switch::Refused,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, BadRequest, Form, asked, check_host};
+    use stockade_policy::{Cause, GatewayPlan, Host, Switch, Target};
+
+    fn read(target: &str, host: &str) -> Result<Asked, BadRequest> {
+        asked(target, Some(host.as_bytes()))
+    }
+
+    #[test]
+    fn targets_are_read() {
+        let path = |target| read(target, "a.test").map(|asked| asked.path);
+        assert_eq!(path("/x?y#z"), Ok("/x".into()));
+        assert_eq!(path("*"), Ok("*".into()));
+        assert_eq!(path("http://a.test"), Ok("/".into()));
+        assert_eq!(path("http://a.test?y"), Ok("/".into()));
+        assert_eq!(path("HTTP://A.test:80/x/y?z"), Ok("/x/y".into()));
+        assert_eq!(read("https://a.test/", "a.test:443").map(|asked| asked.form), Ok(Form::Https));
+        assert_eq!(read("/", "[2001:db8::1]:8080").map(|asked| asked.port), Ok(Some(8080)));
+    }
+
+    #[test]
+    fn odd_targets_are_refused() {
+        for target in ["x", "", "ftp://a.test/", "http:///x", "http://user@a.test/", "http://a.test:x/", "a.test:80"] {
+            assert_eq!(read(target, "a.test"), Err(BadRequest::Target), "{target:?}");
+        }
+        for target in ["http://b.test/", "http://a.test:81/", "http://a.test.b.test/"] {
+            assert_eq!(read(target, "a.test"), Err(BadRequest::Differ), "{target:?}");
+        }
+        for host in ["", "a.test, b.test", "a.test\0", "a.test/", "user@a.test", "a.test:", "a.test:0", "0x7f.1"] {
+            assert_eq!(read("/", host), Err(BadRequest::Host), "{host:?}");
+        }
+        assert_eq!(asked("/", None), Err(BadRequest::Host));
+    }
+
+    #[test]
+    fn hosts_must_agree() {
+        let plan = GatewayPlan::default();
+        let to = |text: &str| Target::parse(text.as_bytes(), None).unwrap();
+        let check = |plan: &GatewayPlan, text, host| {
+            check_host(plan, &to(text), &read("/", host).unwrap(), "GET").map_err(|no| no.cause)
+        };
+        assert_eq!(check(&plan, "a.test:80", "A.test."), Ok(()));
+        assert_eq!(check(&plan, "a.test:8080", "a.test:8080"), Ok(()));
+        assert_eq!(check(&plan, "a.test:8080", "a.test"), Ok(()));
+        assert_eq!(check(&plan, "a.test:80", "b.test"), Err(Cause::Mismatch));
+        assert_eq!(check(&plan, "a.test:80", "a.test:81"), Err(Cause::Mismatch));
+        assert_eq!(check(&plan, "192.0.2.1:80", "b.test"), Ok(()));
+        let open = GatewayPlan { host_mismatch: Switch::Allowed, ..GatewayPlan::default() };
+        assert_eq!(check(&open, "a.test:80", "b.test"), Ok(()));
+        assert_eq!(read("/", "a.test").map(|asked| asked.host), Ok(Host::Name("a.test".into())));
+    }
+}

@@ -1,0 +1,173 @@
+//! Bodies on their way through: counted, kept within limits, with real values in the place of stand-ins.
+
+use super::lines::Lease;
+use crate::credentials::Replacer;
+use crate::gateway::{Admitted, Direction, Exchange, LimitReached, Ward};
+use crate::witness::BoxFuture;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Incoming;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use stockade_policy::{Cause, NetRefusal, Switch, Target, ViolationKind};
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// Any body.
+pub(super) type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// A body had to be cut off; whoever is to know has been told.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct CutOff(String);
+
+/// A body on its way through.
+pub(super) struct Flow {
+    body: Incoming,
+    tally: Tally,
+    replacer: Option<Replacer>,
+    /// A piece that waits for the rate limit.
+    waiting: Option<(Bytes, BoxFuture<'static, Result<(), LimitReached>>)>,
+    /// Trailers that wait for what the replacer still held.
+    trailers: Option<Frame<Bytes>>,
+    /// The connection that is free again once the body has ended.
+    lease: Option<Lease>,
+}
+
+/// Where the bytes of a body are counted.
+pub(super) struct Tally {
+    pub(super) ward: Arc<Ward>,
+    pub(super) admitted: Arc<Admitted>,
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) direction: Direction,
+    /// How many there may be, where there is a limit.
+    pub(super) left: Option<u64>,
+}
+
+impl Flow {
+    /// Counts `body`.
+    pub(super) fn new(body: Incoming, tally: Tally) -> Self {
+        Self { body, tally, replacer: None, waiting: None, trailers: None, lease: None }
+    }
+
+    /// Puts real values in the place of stand-ins.
+    pub(super) fn replacing(mut self, replacer: Replacer) -> Self {
+        self.replacer = Some(replacer);
+        self
+    }
+
+    /// Gives a connection back at the end.
+    pub(super) fn holding(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// The next piece to be counted; nothing when there is none.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
+        Poll::Ready(Ok(match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()? {
+            Some(frame) => match (frame.into_data(), &mut self.replacer) {
+                (Ok(piece), Some(replacer)) => Some(replacer.push(piece)),
+                (Ok(piece), None) => Some(piece),
+                (Err(trailers), replacer) => {
+                    self.trailers = Some(trailers);
+                    replacer.take().map(Replacer::finish)
+                }
+            },
+            None => {
+                self.give_back();
+                self.replacer.take().map(Replacer::finish)
+            }
+        }))
+    }
+
+    fn give_back(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            lease.give_back();
+        }
+    }
+}
+
+impl Tally {
+    /// Counts a piece; what has to be waited for before it goes on.
+    fn count(&mut self, length: usize) -> Result<BoxFuture<'static, Result<(), LimitReached>>, CutOff> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(length as u64).ok_or_else(|| {
+                let denied = self.ward.refuse(too_long(&self.admitted.target, self.direction));
+                CutOff(denied.refusal.reason)
+            })?;
+        }
+        self.exchange.count(length, self.direction);
+        let (meter, direction) = (Arc::clone(self.admitted.meter()), self.direction);
+        Ok(Box::pin(async move { meter.take(length, direction).await }))
+    }
+}
+
+/// The refusal of a body that is too long.
+pub(super) fn too_long(target: &Target, direction: Direction) -> NetRefusal {
+    let reason = match direction {
+        Direction::Sent => "the body of the request is longer than the limits allow",
+        Direction::Received => "the answer is longer than the limits allow",
+    };
+    NetRefusal {
+        kind: ViolationKind::Limit,
+        subject: target.to_string(),
+        cause: Cause::Limit,
+        reason: reason.to_owned(),
+        told: None,
+        rule: None,
+        suggestion: None,
+        askable: Switch::Refused,
+    }
+}
+
+impl HttpBody for Flow {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        loop {
+            if let Some((_, wait)) = &mut this.waiting {
+                let counted = ready!(wait.as_mut().poll(cx));
+                let piece = this.waiting.take().map(|(piece, _)| piece).unwrap_or_default();
+                return Poll::Ready(Some(match counted {
+                    Ok(()) => Ok(Frame::data(piece)),
+                    Err(reached) => Err(CutOff(reached.refusal.reason).into()),
+                }));
+            }
+            if let Some(trailers) = this.trailers.take() {
+                return Poll::Ready(Some(Ok(trailers)));
+            }
+            match ready!(this.poll_piece(cx)) {
+                Err(error) => return Poll::Ready(Some(Err(error))),
+                Ok(None) if this.trailers.is_none() => return Poll::Ready(None),
+                Ok(piece) => match piece.filter(|piece| !piece.is_empty()) {
+                    Some(piece) => this.waiting = Some((piece.clone(), this.tally.count(piece.len())?)),
+                    None => continue,
+                },
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let nothing_held = self.waiting.is_none() && self.trailers.is_none() && self.replacer.is_none();
+        nothing_held && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.replacer {
+            Some(_) => SizeHint::default(),
+            None => self.body.size_hint(),
+        }
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        // The library stops asking once the announced length was read.
+        if self.body.is_end_stream() {
+            self.give_back();
+        }
+    }
+}

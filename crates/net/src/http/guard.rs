@@ -1,0 +1,250 @@
+//! A client's stream, of which only requests that can be read in one way come out.
+//!
+//! The HTTP library is forgiving where two lengths are given or a line ends oddly; what stands behind the
+//! gateway may be forgiving in another way. So the library only sees what the strict reader has passed.
+
+use super::body::BodyScan;
+use super::head::{BadRequest, Framing, Head, Upgrade};
+use bytes::{Buf, BytesMut};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// A head has to arrive within this time after its first byte.
+pub(super) const HEAD_TIME: Duration = Duration::from_secs(30);
+/// A connection without a request ends after this time.
+pub(super) const IDLE_TIME: Duration = Duration::from_secs(300);
+const PIECE: usize = 8 * 1024;
+/// Stands in for a request that was refused, so that the library asks for an answer to it.
+const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
+
+/// A client's stream that only gives requests that can be read in one way.
+pub(super) struct Guard<S> {
+    stream: S,
+    /// Bytes read; the first `passed` of them may be given on.
+    held: BytesMut,
+    passed: usize,
+    phase: Phase,
+    /// Requests given on.
+    count: u64,
+    gate: Arc<Gate>,
+    timer: Option<(Late, Pin<Box<Sleep>>)>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Head,
+    Body(BodyScan),
+    /// Until it is known whether what follows is still HTTP.
+    Waiting,
+    /// Nothing more comes.
+    Over,
+}
+
+/// What a client was too late with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Late {
+    Idle,
+    Head,
+}
+
+/// What the guard and whoever answers requests tell each other.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    state: Mutex<GateState>,
+}
+
+#[derive(Debug, Default)]
+struct GateState {
+    bad: Option<(u64, BadRequest)>,
+    answered: u64,
+    /// The request whose answer decides what follows.
+    waiting: Option<u64>,
+    waker: Option<Waker>,
+}
+
+impl Gate {
+    /// Counts a request that is about to be answered; what was wrong with it, where something was.
+    pub(super) fn next(&self) -> Result<(), BadRequest> {
+        let mut state = self.state();
+        state.answered += 1;
+        match state.bad {
+            Some((number, wrong)) if number == state.answered => Err(wrong),
+            _ => Ok(()),
+        }
+    }
+
+    /// After the answer to the present request the connection is still HTTP, whatever it wanted.
+    pub(super) fn stay(&self) {
+        let mut state = self.state();
+        if state.waiting == Some(state.answered) {
+            state.waiting = None;
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> Guard<S> {
+    /// Guards a stream of which some bytes were already read.
+    pub(super) fn new(stream: S, first: &[u8]) -> (Self, Arc<Gate>) {
+        let gate = Arc::new(Gate::default());
+        let (held, phase) = (BytesMut::from(first), Phase::Head);
+        (Self { stream, held, passed: 0, phase, count: 0, gate: Arc::clone(&gate), timer: None }, gate)
+    }
+
+    /// The stream, and what was read from it and not given on.
+    pub(super) fn into_parts(self) -> (S, BytesMut) {
+        (self.stream, self.held)
+    }
+
+    /// Looks at the head that is held; false when it is not there in full.
+    fn judge_head(&mut self) -> bool {
+        match Head::parse(&self.held) {
+            Ok(None) => return false,
+            Ok(Some(head)) => self.pass_head(&head),
+            Err(wrong) => self.fail(wrong),
+        }
+        true
+    }
+
+    fn pass_head(&mut self, head: &Head) {
+        let leaves = head.method == "CONNECT" || head.upgrade == Upgrade::Opaque;
+        if leaves && head.framing != Framing::Length(0) {
+            return self.fail(BadRequest::Framing);
+        }
+        self.count += 1;
+        self.timer = None;
+        self.passed = head.length;
+        self.phase = match leaves {
+            true => Phase::Waiting,
+            false => Phase::Body(BodyScan::new(head.framing)),
+        };
+        if leaves {
+            self.gate.state().waiting = Some(self.count);
+        }
+    }
+
+    fn fail(&mut self, wrong: BadRequest) {
+        self.gate.state().bad = Some((self.count + 1, wrong));
+        self.held = BytesMut::from(STAND_IN);
+        self.passed = STAND_IN.len();
+        self.phase = Phase::Over;
+        self.timer = None;
+    }
+
+    fn is_late(&mut self, cx: &mut Context<'_>) -> Option<Late> {
+        let (kind, time) = match self.held.is_empty() {
+            true => (Late::Idle, IDLE_TIME),
+            false => (Late::Head, HEAD_TIME),
+        };
+        if self.timer.as_ref().is_none_or(|(set, _)| *set != kind) {
+            self.timer = Some((kind, Box::pin(tokio::time::sleep_until(Instant::now() + time))));
+        }
+        let (kind, sleep) = self.timer.as_mut()?;
+        sleep.as_mut().poll(cx).is_ready().then_some(*kind)
+    }
+}
+
+impl<S: AsyncRead + Unpin> Guard<S> {
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut piece = [0; PIECE];
+        let mut buffer = ReadBuf::new(&mut piece);
+        std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer))?;
+        self.held.extend_from_slice(buffer.filled());
+        Poll::Ready(Ok(buffer.filled().len()))
+    }
+
+    /// Reads body bytes straight into the library's buffer.
+    fn poll_body(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Phase::Body(scan) = &mut self.phase else { return Poll::Ready(Ok(())) };
+        let before = buffer.filled().len();
+        std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let read = &buffer.filled()[before..];
+        let part = scan.follow(read).map_err(io::Error::other)?;
+        self.held.extend_from_slice(&read[part..]);
+        buffer.set_filled(before + part);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if this.passed > 0 {
+                let part = this.passed.min(buffer.remaining());
+                buffer.put_slice(&this.held[..part]);
+                this.held.advance(part);
+                this.passed -= part;
+                return Poll::Ready(Ok(()));
+            }
+            match &mut this.phase {
+                Phase::Over => return Poll::Pending,
+                Phase::Body(scan) if scan.is_done() => this.phase = Phase::Head,
+                Phase::Body(scan) if !this.held.is_empty() => {
+                    this.passed = scan.follow(&this.held).map_err(io::Error::other)?;
+                }
+                Phase::Body(_) => return this.poll_body(cx, buffer),
+                Phase::Waiting => {
+                    let mut state = this.gate.state();
+                    if state.waiting.is_some() {
+                        state.waker = Some(cx.waker().clone());
+                        return Poll::Pending;
+                    }
+                    drop(state);
+                    this.phase = Phase::Head;
+                }
+                Phase::Head => {
+                    if !this.held.is_empty() && this.judge_head() {
+                        continue;
+                    }
+                    match this.poll_fill(cx)? {
+                        Poll::Ready(0) => return Poll::Ready(Ok(())),
+                        Poll::Ready(_) => {}
+                        Poll::Pending => match this.is_late(cx) {
+                            None => return Poll::Pending,
+                            Some(Late::Idle) => return Poll::Ready(Ok(())),
+                            Some(Late::Head) => this.fail(BadRequest::TooSlow),
+                        },
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

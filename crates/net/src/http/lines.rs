@@ -1,0 +1,246 @@
+//! Connections to servers, made when a request needs one and kept while the client stays.
+
+use super::answer::Answer;
+use super::flow::Body;
+use crate::gateway::{Admitted, DialError, Ward};
+use crate::tls;
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_policy::Target;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Connections one client may have waiting.
+const MOST_IDLE: usize = 8;
+/// The most that is read from a server at once.
+const LARGEST_READ: usize = 256 * 1024;
+/// What an HTTP/2 server may send ahead, per request and altogether.
+const WINDOW: u32 = 1 << 20;
+const WHOLE_WINDOW: u32 = 4 << 20;
+
+/// What is spoken with servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speech {
+    /// HTTP/1 without TLS.
+    Plain,
+    /// HTTP/2 without TLS, as the client began it.
+    PlainTwo,
+    /// HTTP/1 in TLS.
+    Tls,
+    /// In TLS, HTTP/2 where the server can.
+    TlsTwo,
+}
+
+/// The connections made for one client.
+#[derive(Debug)]
+pub(super) struct Lines {
+    ward: Arc<Ward>,
+    speech: Speech,
+    idle: Mutex<Vec<Line>>,
+    /// The HTTP/2 connection that all requests share. Locked while it is being made.
+    shared: tokio::sync::Mutex<Option<Line>>,
+}
+
+/// One connection to a server.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) admitted: Arc<Admitted>,
+    sender: Sender,
+}
+
+#[derive(Debug)]
+enum Sender {
+    One(http1::SendRequest<Body>),
+    Two(http2::SendRequest<Body>),
+}
+
+/// A connection that is given back once it is free again.
+#[derive(Debug)]
+pub(super) struct Lease {
+    lines: Arc<Lines>,
+    line: Line,
+}
+
+/// Why a request got no answer.
+pub(super) enum SendError {
+    /// Nothing of it was sent.
+    Unsent(Box<Request<Body>>),
+    /// The connection failed.
+    Failed(hyper::Error),
+}
+
+impl Lines {
+    pub(super) fn new(ward: Arc<Ward>, speech: Speech) -> Arc<Self> {
+        Arc::new(Self { ward, speech, idle: Mutex::default(), shared: tokio::sync::Mutex::default() })
+    }
+
+    /// A connection to this target that waits for a request.
+    pub(super) async fn waiting(&self, target: &Target) -> Option<Line> {
+        loop {
+            let at = |line: &Line| line.admitted.target == *target;
+            let mut line = {
+                let mut idle = self.idle();
+                let at = idle.iter().rposition(at)?;
+                idle.swap_remove(at)
+            };
+            let Sender::One(sender) = &mut line.sender else { continue };
+            if sender.ready().await.is_ok() {
+                return Some(line);
+            }
+        }
+    }
+
+    /// A connection for one request, new where none waits.
+    pub(super) async fn line(&self, admitted: &Arc<Admitted>) -> Result<Line, Answer> {
+        if matches!(self.speech, Speech::Plain | Speech::Tls) {
+            return match self.waiting(&admitted.target).await {
+                Some(line) => Ok(line),
+                None => self.open(admitted).await,
+            };
+        }
+        let mut shared = self.shared.lock().await;
+        if let Some(Line { admitted, sender: Sender::Two(sender) }) = &*shared
+            && !sender.is_closed()
+        {
+            return Ok(Line { admitted: Arc::clone(admitted), sender: Sender::Two(sender.clone()) });
+        }
+        if let Some(line) = self.waiting(&admitted.target).await {
+            return Ok(line);
+        }
+        let line = self.open(admitted).await?;
+        if let Sender::Two(sender) = &line.sender {
+            let sender = Sender::Two(sender.clone());
+            *shared = Some(Line { admitted: Arc::clone(admitted), sender });
+        }
+        Ok(line)
+    }
+
+    async fn open(&self, admitted: &Arc<Admitted>) -> Result<Line, Answer> {
+        let upstream = self.ward.dial(admitted).await.map_err(|error| not_dialled(&error))?;
+        let failed = |error: hyper::Error| failed(&admitted.target, &error);
+        let sender = match self.speech {
+            Speech::Plain => self.first(admitted, upstream).await.map_err(failed)?,
+            Speech::PlainTwo => self.second(admitted, upstream).await.map_err(failed)?,
+            Speech::Tls | Speech::TlsTwo => {
+                let offered: &[&[u8]] = match self.speech {
+                    Speech::TlsTwo => &[b"h2", b"http/1.1"],
+                    _ => &[b"http/1.1"],
+                };
+                let stream = tls::connect_tls(&self.ward, upstream, &admitted.target, offered).await;
+                let stream = stream.map_err(|error| no_tls(admitted, &error))?;
+                match stream.get_ref().1.alpn_protocol() {
+                    Some(b"h2") => self.second(admitted, stream).await.map_err(failed)?,
+                    _ => self.first(admitted, stream).await.map_err(failed)?,
+                }
+            }
+        };
+        Ok(Line { admitted: Arc::clone(admitted), sender })
+    }
+
+    async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut client = http1::Builder::new();
+        client.preserve_header_case(true).max_buf_size(LARGEST_READ);
+        let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
+        self.run(admitted, connection.with_upgrades());
+        Ok(Sender::One(sender))
+    }
+
+    async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut client = http2::Builder::new(super::server::Tasks(Arc::clone(&self.ward)));
+        client
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WHOLE_WINDOW);
+        let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
+        self.run(admitted, connection);
+        Ok(Sender::Two(sender))
+    }
+
+    /// Runs a connection until it ends or must end.
+    fn run<F>(&self, admitted: &Arc<Admitted>, connection: F)
+    where
+        F: Future<Output = hyper::Result<()>> + Send + 'static,
+    {
+        let admitted = Arc::clone(admitted);
+        self.ward.spawn(async move {
+            tokio::select! {
+                // Whoever waits for an answer hears of an error there.
+                _ = connection => {}
+                () = admitted.closed() => {}
+            }
+        });
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Line>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Whether requests go out as HTTP/2.
+    pub(super) fn is_second(&self) -> bool {
+        matches!(self.sender, Sender::Two(_))
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
+        let sent = match &mut self.sender {
+            Sender::One(sender) => sender.try_send_request(request).await,
+            Sender::Two(sender) => sender.try_send_request(request).await,
+        };
+        sent.map_err(|mut error| match error.take_message() {
+            Some(request) => SendError::Unsent(Box::new(request)),
+            None => SendError::Failed(error.into_error()),
+        })
+    }
+
+    /// To be given back to `lines`.
+    pub(super) fn lease(self, lines: &Arc<Lines>) -> Lease {
+        Lease { lines: Arc::clone(lines), line: self }
+    }
+}
+
+impl Lease {
+    /// The connection is free again.
+    pub(super) fn give_back(self) {
+        if self.line.is_second() {
+            return;
+        }
+        let mut idle = self.lines.idle();
+        if idle.len() >= MOST_IDLE {
+            idle.remove(0);
+        }
+        idle.push(self.line);
+    }
+}
+
+/// The answer to whoever wanted a server that could not be reached.
+pub(super) fn not_dialled(error: &DialError) -> Answer {
+    match error {
+        DialError::Denied(denied) => Answer::refused(&denied.refusal),
+        DialError::Unreachable { target, source } => {
+            Answer::unreachable(source, format!("cannot reach {target}: {source}"))
+        }
+    }
+}
+
+/// The answer to whoever got none because the connection failed.
+pub(super) fn failed(target: &Target, error: &hyper::Error) -> Answer {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let text = format!("{target} gave no answer: {error}{cause}");
+    Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text)
+}
+
+fn no_tls(admitted: &Admitted, error: &std::io::Error) -> Answer {
+    admitted.failed();
+    let target = &admitted.target;
+    Answer::unreachable(error, format!("no trustworthy TLS connection to {target}: {error}"))
+}

@@ -1,0 +1,34 @@
+//! HTTP: the proxy inside, requests on admitted streams, requests out of terminated TLS, tunnels through
+//! other proxies.
+//!
+//! Every byte from inside passes a strict reader first, whatever road it takes: a request that two readers
+//! could take in two ways is refused.
+
+mod agree;
+mod answer;
+mod body;
+mod flow;
+mod guard;
+mod head;
+mod inject;
+mod likeness;
+mod lines;
+mod plain;
+mod proxy;
+mod raw;
+mod requests;
+mod road;
+mod seen;
+mod server;
+mod splice;
+mod terminated;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod tunnel;
+
+pub(crate) use likeness::{Likeness, looks_like_http};
+pub(crate) use plain::serve_plain;
+pub(crate) use proxy::serve_proxy;
+pub(crate) use terminated::serve_terminated;
+pub(crate) use tunnel::{ParentProxyAddress, tunnel_over, tunnel_through};

@@ -1,0 +1,43 @@
+//! Requests on a stream that was let in without TLS.
+
+use super::guard::Guard;
+use super::lines::Speech;
+use super::proxy::rewound;
+use super::raw::serve_raw;
+use super::road::{Kind, Road};
+use super::server::{serve_first_and_more, serve_second};
+use crate::gateway::{Admitted, Ward};
+use bytes::Bytes;
+use std::sync::Arc;
+use stockade_policy::Switch;
+use tokio::net::TcpStream;
+
+/// How an HTTP/2 client begins, as far as it must have been read to be taken for HTTP at all.
+const BEGINNING: &[u8] = b"PRI * HTTP/";
+
+/// Serves a stream whose first bytes are an HTTP request.
+///
+/// Requests are read and judged, answers are passed on unseen, unless the plan wants something done to them
+/// or to the requests.
+pub(crate) async fn serve_plain(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+    if first.starts_with(BEGINNING) {
+        let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::PlainTwo, None);
+        return serve_second(&road, rewound(client, first)).await;
+    }
+    if !changes_anything(&ward, &admitted) {
+        return serve_raw(ward, client, admitted, first).await;
+    }
+    let (guard, gate) = Guard::new(client, &first);
+    let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::Plain, Some(gate));
+    serve_first_and_more(&road, guard).await;
+}
+
+/// Whether requests or answers cannot pass as they are.
+fn changes_anything(ward: &Ward, admitted: &Admitted) -> bool {
+    let judge = ward.judge();
+    let plan = judge.plan();
+    let limits = [&plan.limits, &admitted.allowance.limits];
+    !plan.strip_response_headers.is_empty()
+        || limits.iter().any(|limits| limits.max_response_bytes.is_some())
+        || (ward.vault().is_some() && plan.plaintext_credentials == Switch::Allowed)
+}

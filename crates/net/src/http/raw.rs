@@ -1,0 +1,319 @@
+//! Requests read and judged one by one, answers passed on unseen: as quick as no looking at all.
+
+use super::agree::{asked, judged};
+use super::answer::Answer;
+use super::body::BodyScan;
+use super::flow::too_long;
+use super::head::{BadRequest, Framing, Head, Upgrade, without_upgrade};
+use super::lines::not_dialled;
+use super::requests::{NoHead, Requests};
+use super::seen::Seen;
+use crate::gateway::{Admitted, Direction, Upstream, Ward};
+use crate::relay::{Duplex, relay};
+use bytes::{Buf, Bytes};
+use http::StatusCode;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// After this many bytes without waiting the other tasks of the thread get their turn.
+const TURN: usize = 1024 * 1024;
+/// How long a server that was told that nothing more comes may say nothing.
+const QUIET: Duration = Duration::from_millis(500);
+/// How long a client gets to take its last answer.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// One client, one target, and what is between them.
+struct Talk<'a> {
+    ward: &'a Arc<Ward>,
+    client: &'a TcpStream,
+    admitted: &'a Admitted,
+    seen: Seen<'a>,
+}
+
+/// Why no further request is taken.
+enum Stop {
+    /// The next one is answered here.
+    Refused(Answer),
+    /// One that has begun cannot be ended; its answer comes from here.
+    Broken(Answer),
+    /// One side has failed.
+    Failed,
+}
+
+/// How it ended.
+enum End {
+    /// With a last answer to the client.
+    Answer(Answer),
+    /// Both sides speak something else now; the client has said this already.
+    Opaque(Upstream, Bytes),
+    /// Both sides have ended.
+    Done,
+    /// One side has failed.
+    Failed,
+}
+
+/// Serves a stream whose requests are judged and whose answers nobody has to see.
+pub(super) async fn serve_raw(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+    let end = {
+        let seen = Seen::new(&admitted);
+        let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen };
+        tokio::select! {
+            biased;
+            end = talk.run(&first) => end,
+            () = admitted.closed() => End::Failed,
+        }
+    };
+    match end {
+        End::Done => {}
+        End::Failed => client.abort(),
+        End::Answer(answer) => farewell(&client, &answer).await,
+        // How it ended is in the record.
+        End::Opaque(upstream, first) => drop(relay(client, upstream, &admitted, first).await),
+    }
+}
+
+impl Talk<'_> {
+    async fn run(&self, first: &[u8]) -> End {
+        let mut requests = Requests::new(self.client, first);
+        let head = match self.next(&mut requests).await {
+            Ok(Some(head)) => head,
+            Ok(None) => return End::Done,
+            Err(Stop::Refused(answer) | Stop::Broken(answer)) => return End::Answer(answer),
+            Err(Stop::Failed) => return End::Failed,
+        };
+        let upstream = match self.ward.dial(self.admitted).await {
+            Ok(upstream) => upstream,
+            Err(error) => {
+                let answer = not_dialled(&error);
+                self.seen.refused(&answer);
+                return End::Answer(answer);
+            }
+        };
+        if head.upgrade == Upgrade::Opaque {
+            match self.switched(&mut requests, &head, &upstream).await {
+                Ok(true) => return End::Opaque(upstream, requests.held.freeze()),
+                Ok(false) => {}
+                Err(_) => return End::Failed,
+            }
+        }
+        self.converse(requests, head, &upstream).await
+    }
+
+    /// Both directions, until one of them says that it is over.
+    async fn converse(&self, requests: Requests<'_>, head: Head, upstream: &Upstream) -> End {
+        let mut inward = pin!(self.inward(upstream));
+        let outward = tokio::select! {
+            biased;
+            ended = &mut inward => return ended.map_or(End::Failed, |()| End::Done),
+            stop = self.outward(requests, head, upstream) => stop,
+        };
+        match outward {
+            Ok(()) => {
+                let ended = upstream.finish().and(inward.await);
+                ended.map_or(End::Failed, |()| End::Done)
+            }
+            Err(Stop::Failed) => {
+                upstream.abort();
+                End::Failed
+            }
+            Err(Stop::Broken(answer)) => {
+                upstream.abort();
+                End::Answer(answer)
+            }
+            // What the server still says to earlier requests comes first.
+            Err(Stop::Refused(answer)) => {
+                let _ = upstream.finish();
+                let mut before = u64::MAX;
+                while before != self.admitted.meter().totals().1 {
+                    before = self.admitted.meter().totals().1;
+                    match tokio::time::timeout(QUIET, &mut inward).await {
+                        Ok(Ok(())) => break,
+                        Ok(Err(_)) => return End::Failed,
+                        Err(_) => {}
+                    }
+                }
+                End::Answer(answer)
+            }
+        }
+    }
+
+    /// Request after request.
+    async fn outward(&self, mut requests: Requests<'_>, first: Head, upstream: &Upstream) -> Result<(), Stop> {
+        let mut head = first;
+        loop {
+            self.pass_head(&mut requests, &head, upstream).await.map_err(|_| Stop::Failed)?;
+            self.pass_body(&mut requests, head.framing, upstream).await?;
+            head = match self.next(&mut requests).await? {
+                Some(head) if head.upgrade == Upgrade::Opaque => return Err(self.refuse(BadRequest::Upgrade)),
+                Some(head) => head,
+                None => return Ok(()),
+            };
+        }
+    }
+
+    /// Reads and judges the next request; nothing when the client has ended.
+    async fn next(&self, requests: &mut Requests<'_>) -> Result<Option<Head>, Stop> {
+        let head = match requests.head().await {
+            Ok(Some(head)) => head,
+            Ok(None) => return Ok(None),
+            Err(NoHead::Bad(wrong)) => return Err(Stop::Refused(Answer::bad(wrong))),
+            Err(NoHead::Gone) => return Err(Stop::Failed),
+        };
+        let wrong = |wrong| Stop::Refused(Answer::bad(wrong));
+        if head.method == "CONNECT" {
+            return Err(wrong(BadRequest::Target));
+        }
+        if head.upgrade == Upgrade::Opaque && head.framing != Framing::Length(0) {
+            return Err(wrong(BadRequest::Framing));
+        }
+        let asked = asked(&head.target, head.host.as_deref()).map_err(wrong)?;
+        if asked.form == super::agree::Form::Https {
+            return Err(wrong(BadRequest::Target));
+        }
+        self.seen.begin(&head.method, &asked.path);
+        let judged = judged(self.ward, self.admitted, &asked, &head.method).await;
+        let judged = judged.and_then(|()| self.within(&head));
+        judged.map_err(|answer| {
+            self.seen.refused(&answer);
+            Stop::Refused(answer)
+        })?;
+        Ok(Some(head))
+    }
+
+    fn within(&self, head: &Head) -> Result<(), Answer> {
+        match (head.framing, self.most()) {
+            (Framing::Length(length), Some(most)) if length > most => Err(self.too_long()),
+            _ => Ok(()),
+        }
+    }
+
+    fn most(&self) -> Option<u64> {
+        let limits = [self.ward.judge().plan().limits, self.admitted.allowance.limits];
+        limits.iter().filter_map(|limits| limits.max_request_bytes).min()
+    }
+
+    fn too_long(&self) -> Answer {
+        let denied = self.ward.refuse(too_long(&self.admitted.target, Direction::Sent));
+        Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", denied.refusal.reason)
+    }
+
+    fn refuse(&self, wrong: BadRequest) -> Stop {
+        let answer = Answer::bad(wrong);
+        self.seen.refused(&answer);
+        Stop::Refused(answer)
+    }
+
+    async fn pass_head(&self, requests: &mut Requests<'_>, head: &Head, upstream: &Upstream) -> io::Result<()> {
+        let bytes = requests.held.split_to(head.length);
+        self.seen.sent();
+        match head.upgrade {
+            Upgrade::Http => self.send(upstream, &without_upgrade(&bytes)).await,
+            Upgrade::None | Upgrade::Opaque => self.send(upstream, &bytes).await,
+        }
+    }
+
+    async fn pass_body(&self, requests: &mut Requests<'_>, framing: Framing, upstream: &Upstream) -> Result<(), Stop> {
+        let mut scan = BodyScan::new(framing);
+        let mut left = self.most();
+        while !scan.is_done() {
+            requests.more().await.map_err(|_| Stop::Failed)?;
+            let part = scan.follow(&requests.held).map_err(|wrong| Stop::Broken(Answer::bad(wrong)))?;
+            if let Some(left) = &mut left {
+                *left = left.checked_sub(part as u64).ok_or_else(|| Stop::Broken(self.too_long()))?;
+            }
+            self.send(upstream, &requests.held[..part]).await.map_err(|_| Stop::Failed)?;
+            requests.held.advance(part);
+        }
+        Ok(())
+    }
+
+    /// Sends a request for something else than HTTP and waits for the beginning of the answer: whether both
+    /// sides speak something else from now on.
+    async fn switched(&self, requests: &mut Requests<'_>, head: &Head, upstream: &Upstream) -> io::Result<bool> {
+        const AGREED: &[u8] = b"HTTP/1.1 101";
+        let bytes = &requests.held[..head.length];
+        self.send(upstream, bytes).await?;
+        let mut answer = [0; AGREED.len()];
+        loop {
+            let read = upstream.peek(&mut answer).await?;
+            if read == AGREED.len() || !AGREED.starts_with(&answer[..read]) || read == 0 {
+                break;
+            }
+            // A status line that comes in pieces; the rest is on its way.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let agreed = answer == AGREED;
+        if agreed {
+            self.seen.answered(101);
+            requests.held.advance(head.length);
+        }
+        Ok(agreed)
+    }
+
+    async fn send(&self, upstream: &Upstream, bytes: &[u8]) -> io::Result<()> {
+        let taken = self.admitted.meter().take(bytes.len(), Direction::Sent).await;
+        taken.map_err(|reached| io::Error::other(reached.refusal.reason))?;
+        write(upstream, bytes).await
+    }
+
+    /// Answers, as they come.
+    async fn inward(&self, upstream: &Upstream) -> io::Result<()> {
+        let meter = self.admitted.meter();
+        loop {
+            upstream.readable().await?;
+            let mut buffer = self.admitted.buffers().take();
+            let mut carried = 0;
+            loop {
+                let read = match upstream.try_read(&mut buffer) {
+                    Ok(0) => return self.client.finish(),
+                    Ok(read) => read,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(error),
+                };
+                let taken = meter.take(read, Direction::Received).await;
+                taken.map_err(|reached| io::Error::other(reached.refusal.reason))?;
+                self.seen.look(&buffer[..read]);
+                write(self.client, &buffer[..read]).await?;
+                carried += read;
+                if carried >= TURN {
+                    carried = 0;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+}
+
+async fn write(to: &impl Duplex, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match to.try_write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => to.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Gives a client its last answer. What it still sends is read, or the end of the connection would reach it
+/// before the answer.
+async fn farewell(client: &TcpStream, answer: &Answer) {
+    let farewell = async {
+        write(client, &answer.bytes()).await?;
+        client.finish()?;
+        let mut rest = [0; 1024];
+        loop {
+            client.readable().await?;
+            match client.try_read(&mut rest) {
+                Ok(0) => return io::Result::Ok(()),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+        }
+    };
+    // Whoever has gone, or does not listen, misses it.
+    let _ = tokio::time::timeout(FAREWELL, farewell).await;
+}

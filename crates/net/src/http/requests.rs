@@ -1,0 +1,71 @@
+//! Reading requests from a client whose bytes go on unchanged.
+
+use super::guard::HEAD_TIME;
+use super::head::{BadRequest, Head};
+use bytes::BytesMut;
+use std::io;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+const PIECE: usize = 8 * 1024;
+const BODY_PIECE: usize = 128 * 1024;
+
+/// The requests of one client.
+pub(super) struct Requests<'a> {
+    client: &'a TcpStream,
+    /// What was read and not passed on.
+    pub(super) held: BytesMut,
+}
+
+/// Why there is no next request.
+pub(super) enum NoHead {
+    Bad(BadRequest),
+    Gone,
+}
+
+impl<'a> Requests<'a> {
+    pub(super) fn new(client: &'a TcpStream, first: &[u8]) -> Self {
+        Self { client, held: BytesMut::from(first) }
+    }
+
+    /// The next head, whose bytes are the first of those held; nothing when the client has ended.
+    pub(super) async fn head(&mut self) -> Result<Option<Head>, NoHead> {
+        if self.held.is_empty() {
+            // An idle connection holds no buffer.
+            self.held = BytesMut::new();
+            if self.read(PIECE).await.map_err(|_| NoHead::Gone)? == 0 {
+                return Ok(None);
+            }
+        }
+        let deadline = Instant::now() + HEAD_TIME;
+        loop {
+            if let Some(head) = Head::parse(&self.held).map_err(NoHead::Bad)? {
+                return Ok(Some(head));
+            }
+            match timeout_at(deadline, self.read(PIECE)).await {
+                Ok(Ok(1..)) => {}
+                Ok(_) => return Err(NoHead::Gone),
+                Err(_) => return Err(NoHead::Bad(BadRequest::TooSlow)),
+            }
+        }
+    }
+
+    /// Makes sure that something is held. The client must not end here.
+    pub(super) async fn more(&mut self) -> io::Result<()> {
+        if self.held.is_empty() && self.read(BODY_PIECE).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, room: usize) -> io::Result<usize> {
+        loop {
+            self.client.readable().await?;
+            self.held.reserve(room);
+            match self.client.try_read_buf(&mut self.held) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The road of one request: what it asks for, whether it may, on to the server and back.
+
+use super::agree::{Asked, Form, asked, judged};
+use super::answer::Answer;
+use super::flow::{Body, Flow, Tally, too_long};
+use super::guard::Gate;
+use super::head::{BadRequest, Upgrade};
+use super::lines::{Line, Lines, SendError, Speech, failed};
+use super::{inject, translate};
+use crate::credentials::Channel;
+use crate::gateway::{Admitted, Direction, Exchange, Ward, Wanted};
+use crate::{Verdict, Via};
+use http::{Method, Request, Response, StatusCode, header, request};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use std::sync::{Arc, Mutex, PoisonError};
+use stockade_policy::{NetLimits, Protocol, Target};
+
+/// Where the requests of one client go.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Wherever each of them says.
+    Proxy,
+    /// To one target.
+    Admitted(Arc<Admitted>),
+}
+
+/// The requests of one client.
+#[derive(Debug)]
+pub(super) struct Road {
+    pub(super) ward: Arc<Ward>,
+    pub(super) kind: Kind,
+    pub(super) speech: Speech,
+    pub(super) lines: Arc<Lines>,
+    /// Who reads the client's bytes, where that is HTTP/1.
+    pub(super) gate: Option<Arc<Gate>>,
+    next: Mutex<Option<Next>>,
+}
+
+/// What a connection turns into after its last request.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// A tunnel.
+    Tunnel { client: OnUpgrade, admitted: Admitted },
+    /// What the server has agreed to.
+    Opaque { client: OnUpgrade, server: OnUpgrade, admitted: Arc<Admitted>, exchange: Arc<Exchange> },
+}
+
+impl Road {
+    pub(super) fn new(ward: &Arc<Ward>, kind: Kind, speech: Speech, gate: Option<Arc<Gate>>) -> Arc<Self> {
+        let lines = Lines::new(Arc::clone(ward), speech);
+        Arc::new(Self { ward: Arc::clone(ward), kind, speech, lines, gate, next: Mutex::default() })
+    }
+
+    /// What the connection turned into.
+    pub(super) fn next(&self) -> Option<Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn turn_into(&self, next: Next) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+    }
+
+    /// Answers one request.
+    pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
+            Ok(()) if request.method() == Method::CONNECT => self.connect(request).await,
+            Ok(()) => self.forward(request).await,
+            Err(wrong) => Err(Answer::bad(wrong)),
+        };
+        answered.unwrap_or_else(|answer| answer.response().map(|body| body.map_err(|no| match no {}).boxed_unsync()))
+    }
+
+    async fn forward(self: &Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Answer> {
+        let asked = self.asked(&request)?;
+        let (admitted, line) = self.admitted(&asked).await?;
+        let exchange = Arc::new(admitted.exchange(request.method().as_str(), &asked.path));
+        let result = self.pass(request, &asked, &admitted, line, &exchange).await;
+        if let Err(answer) = &result {
+            exchange.answered(answer.status().as_u16());
+            exchange.ended(match answer.status().is_server_error() {
+                true => Verdict::Failed,
+                false => Verdict::Refused,
+            });
+        }
+        result
+    }
+
+    /// What a request asks for, in whichever version of HTTP.
+    fn asked(&self, request: &Request<Incoming>) -> Result<Asked, Answer> {
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        let (named, more) = (hosts.next().map(|host| host.as_bytes()), hosts.next());
+        let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+        let named = match request.version() {
+            http::Version::HTTP_2 => named.or(authority),
+            _ => named,
+        };
+        if more.is_some() {
+            return Err(Answer::bad(BadRequest::Host));
+        }
+        let asked = asked(&request.uri().to_string(), named).map_err(Answer::bad)?;
+        match (&self.kind, self.speech, asked.form) {
+            (Kind::Proxy, _, Form::Http) => Ok(asked),
+            (Kind::Proxy, _, Form::Origin) => Err(Answer::plain(
+                StatusCode::BAD_REQUEST,
+                "not-a-proxy-request",
+                "this is a proxy: ask it for `http://host/path`, or CONNECT host:port",
+            )),
+            (Kind::Proxy, _, Form::Https) => Err(Answer::plain(
+                StatusCode::BAD_REQUEST,
+                "not-a-proxy-request",
+                "this proxy takes https only through CONNECT host:port",
+            )),
+            (_, _, Form::Origin) => Ok(asked),
+            (_, Speech::Plain | Speech::PlainTwo, Form::Http) => Ok(asked),
+            (_, Speech::Tls | Speech::TlsTwo, Form::Https) => Ok(asked),
+            _ => Err(Answer::bad(BadRequest::Target)),
+        }
+    }
+
+    /// What lets the request in, with a connection that waits for one.
+    async fn admitted(&self, asked: &Asked) -> Result<(Arc<Admitted>, Option<Line>), Answer> {
+        match &self.kind {
+            Kind::Admitted(admitted) => Ok((Arc::clone(admitted), None)),
+            Kind::Proxy => {
+                let target = Target { host: asked.host.clone(), port: asked.port.unwrap_or(80) };
+                if let Some(line) = self.lines.waiting(&target).await {
+                    return Ok((Arc::clone(&line.admitted), Some(line)));
+                }
+                let wanted = Wanted { target, via: Via::HttpProxy, spoken: Some(Protocol::Http) };
+                let admitted = self.ward.admit(wanted).await;
+                let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
+                Ok((Arc::new(admitted), None))
+            }
+        }
+    }
+
+    async fn pass(
+        self: &Arc<Self>,
+        mut request: Request<Incoming>,
+        asked: &Asked,
+        admitted: &Arc<Admitted>,
+        line: Option<Line>,
+        exchange: &Arc<Exchange>,
+    ) -> Result<Response<Body>, Answer> {
+        judged(&self.ward, admitted, asked, request.method().as_str()).await?;
+        let upgrade = translate::wanted_upgrade(request.headers());
+        let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
+        let (head, body) = request.into_parts();
+        let outgoing = self.outgoing(head, body, admitted, exchange).await?;
+        let (response, line) = self.send(outgoing, admitted, line).await?;
+        exchange.answered(response.status().as_u16());
+        match (response.status(), client) {
+            (StatusCode::SWITCHING_PROTOCOLS, Some(client)) => {
+                let (admitted, exchange) = (Arc::clone(admitted), Arc::clone(exchange));
+                Ok(self.switch(response, client, admitted, exchange))
+            }
+            (StatusCode::SWITCHING_PROTOCOLS, None) => {
+                let text = format!("{} wants to speak something else than was asked for", admitted.target);
+                Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
+            }
+            _ => {
+                if let Some(gate) = &self.gate {
+                    gate.stay();
+                }
+                self.incoming(response, line, admitted, exchange)
+            }
+        }
+    }
+
+    /// The request as it goes out, in the form of HTTP/1.
+    async fn outgoing(
+        &self,
+        mut head: request::Parts,
+        body: Incoming,
+        admitted: &Arc<Admitted>,
+        exchange: &Arc<Exchange>,
+    ) -> Result<Request<Body>, Answer> {
+        let tally = self.tally(admitted, exchange, Direction::Sent);
+        if tally.left.is_some_and(|most| body.size_hint().lower() > most) {
+            let refusal = self.ward.refuse(too_long(&admitted.target, Direction::Sent)).refusal;
+            return Err(Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", refusal.reason));
+        }
+        let (channel, port) = match self.speech {
+            Speech::Plain | Speech::PlainTwo => (Channel::Plain, 80),
+            Speech::Tls | Speech::TlsTwo => (Channel::Tls, 443),
+        };
+        translate::outward(&mut head, &admitted.target, port);
+        let body = inject::inject(channel, &mut head, body, tally).await?;
+        Ok(Request::from_parts(head, body))
+    }
+
+    /// Sends a request, over a new connection where the kept one had ended.
+    async fn send(
+        &self,
+        mut request: Request<Body>,
+        admitted: &Arc<Admitted>,
+        line: Option<Line>,
+    ) -> Result<(Response<Incoming>, Line), Answer> {
+        let mut kept = line;
+        for _ in 0..2 {
+            let mut line = match kept.take() {
+                Some(line) => line,
+                None => self.lines.line(admitted).await?,
+            };
+            if line.is_second() && request.version() != http::Version::HTTP_2 {
+                let (mut head, body) = request.into_parts();
+                let scheme = if self.speech == Speech::PlainTwo { "http" } else { "https" };
+                translate::second(&mut head, scheme).ok_or(Answer::bad(BadRequest::Target))?;
+                request = Request::from_parts(head, body);
+            }
+            match line.send(request).await {
+                Ok(response) => return Ok((response, line)),
+                Err(SendError::Unsent(unsent)) => request = *unsent,
+                Err(SendError::Failed(error)) => return Err(failed(&admitted.target, &error)),
+            }
+        }
+        let text = format!("{} closes every connection before it answers", admitted.target);
+        Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
+    }
+
+    /// The answer as it goes to the client.
+    fn incoming(
+        &self,
+        response: Response<Incoming>,
+        line: Line,
+        admitted: &Arc<Admitted>,
+        exchange: &Arc<Exchange>,
+    ) -> Result<Response<Body>, Answer> {
+        let (mut head, body) = response.into_parts();
+        let tally = self.tally(admitted, exchange, Direction::Received);
+        if tally.left.is_some_and(|most| body.size_hint().lower() > most) {
+            let refusal = self.ward.refuse(too_long(&admitted.target, Direction::Received)).refusal;
+            return Err(Answer::plain(StatusCode::BAD_GATEWAY, "too-long", refusal.reason));
+        }
+        translate::inward(&mut head, &self.ward.judge().plan().strip_response_headers);
+        let flow = Flow::new(body, tally).holding(line.lease(&self.lines));
+        Ok(Response::from_parts(head, flow.boxed_unsync()))
+    }
+
+    fn switch(
+        &self,
+        mut response: Response<Incoming>,
+        client: OnUpgrade,
+        admitted: Arc<Admitted>,
+        exchange: Arc<Exchange>,
+    ) -> Response<Body> {
+        let server = hyper::upgrade::on(&mut response);
+        self.turn_into(Next::Opaque { client, server, admitted, exchange });
+        let (head, _) = response.into_parts();
+        Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync())
+    }
+
+    fn tally(&self, admitted: &Arc<Admitted>, exchange: &Arc<Exchange>, direction: Direction) -> Tally {
+        let judge = self.ward.judge();
+        let most = |of: fn(&NetLimits) -> Option<u64>| {
+            let (sandbox, rule) = (of(&judge.plan().limits), of(&admitted.allowance.limits));
+            sandbox.into_iter().chain(rule).min()
+        };
+        let left = match direction {
+            Direction::Sent => most(|limits| limits.max_request_bytes),
+            Direction::Received => most(|limits| limits.max_response_bytes),
+        };
+        let (ward, admitted, exchange) = (Arc::clone(&self.ward), Arc::clone(admitted), Arc::clone(exchange));
+        Tally { ward, admitted, exchange, direction, left }
+    }
+}

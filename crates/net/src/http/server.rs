@@ -1,0 +1,116 @@
+//! Serving one client's HTTP, in either version, and what comes after it.
+
+use super::flow::Body;
+use super::guard::Guard;
+use super::road::{Kind, Next, Road};
+use super::splice::splice;
+use crate::gateway::{Admitted, Ward};
+use http::Request;
+use hyper::body::Incoming;
+use hyper::rt::Executor;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// What is read from a client at once, or waits to be written to it.
+const LARGEST_BUFFER: usize = 512 * 1024;
+/// Requests of one HTTP/2 client under way at once.
+const MOST_STREAMS: u32 = 100;
+const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
+/// What an HTTP/2 client may send ahead, per request and altogether.
+const WINDOW: u32 = 1 << 20;
+const WHOLE_WINDOW: u32 = 4 << 20;
+
+/// Runs the library's tasks so that they end with the gateway.
+#[derive(Clone)]
+pub(super) struct Tasks(pub(super) Arc<Ward>);
+
+impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
+    fn execute(&self, task: F) {
+        self.0.spawn(async move {
+            task.await;
+        });
+    }
+}
+
+/// Serves HTTP/1 and gives what the connection turned into.
+pub(super) async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut server = http1::Builder::new();
+    server
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        // Whoever has said everything may still listen.
+        .half_close(true)
+        .max_headers(super::head::MOST_HEADERS)
+        .max_buf_size(LARGEST_BUFFER)
+        .writev(true);
+    let connection = server.serve_connection(TokioIo::new(client), service_fn(answering(road))).with_upgrades();
+    // How it ended is in the records of its requests.
+    until_closed(road, connection).await;
+    road.next()
+}
+
+/// Serves HTTP/2.
+pub(super) async fn serve_second<S>(road: &Arc<Road>, client: S)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut server = http2::Builder::new(Tasks(Arc::clone(&road.ward)));
+    server
+        .timer(TokioTimer::new())
+        .auto_date_header(false)
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(LONGEST_HEADERS)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WHOLE_WINDOW);
+    let connection = server.serve_connection(TokioIo::new(client), service_fn(answering(road)));
+    until_closed(road, connection).await;
+}
+
+/// Serves HTTP/1 and whatever a server has agreed to speak after it.
+pub(super) async fn serve_first_and_more<S>(road: &Arc<Road>, client: Guard<S>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    if let Some(Next::Opaque { client, server, admitted, exchange }) = serve_first(road, client).await
+        && let (Ok(client), Ok(server)) = tokio::join!(client, server)
+        && let Ok(parts) = client.downcast::<TokioIo<Guard<S>>>()
+    {
+        let (client, held) = parts.io.into_inner().into_parts();
+        let first = [&parts.read_buf, &held[..]].concat();
+        splice(client, TokioIo::new(server), first, &admitted, &exchange).await;
+    }
+}
+
+/// The function that answers requests.
+fn answering(
+    road: &Arc<Road>,
+) -> impl Fn(Request<Incoming>) -> crate::BoxFuture<'static, Result<http::Response<Body>, Infallible>> + use<> {
+    let road = Arc::clone(road);
+    move |request| {
+        let road = Arc::clone(&road);
+        Box::pin(async move { Ok(road.answer(request).await) })
+    }
+}
+
+/// Runs a connection until it ends, or the policy says so.
+async fn until_closed(road: &Road, connection: impl Future) {
+    tokio::select! {
+        _ = connection => {}
+        () = closed(&road.kind) => {}
+    }
+}
+
+async fn closed(kind: &Kind) {
+    match kind {
+        Kind::Admitted(admitted) => Admitted::closed(admitted).await,
+        Kind::Proxy => std::future::pending().await,
+    }
+}

@@ -1,0 +1,72 @@
+//! Requests within requests.
+
+use super::{admitted, all, parrot, proxied, until};
+use crate::gateway::testing::plan;
+use stockade_policy::GatewayPlan;
+
+/// Every one of them holds a second request for somebody who looks at it in another way.
+const AMBIGUOUS: [&str; 9] = [
+    "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n12\r\nGET /evil HTTP/1.1\r\n\r\n0\r\n\r\n",
+    "Content-Length: 0\r\nContent-Length: 22\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Transfer-Encoding: xchunked\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "X: y\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "X: y\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Content-Length: +0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+];
+
+#[tokio::test]
+async fn ambiguous_requests_reach_nobody() {
+    for rest in AMBIGUOUS {
+        for strip in [vec![], vec!["X".to_owned()]] {
+            let (port, heard) = parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            let plan = GatewayPlan { strip_response_headers: strip, ..plan(&["a.test", "127.0.0.1"]) };
+            let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+            let answer = all(&mut client, format!("POST /ok HTTP/1.1\r\nHost: a.test\r\n{rest}")).await;
+            assert!(answer.starts_with("HTTP/1.1 400 "), "{rest:?}: {answer}");
+            assert_eq!(*heard.lock().unwrap(), b"", "{rest:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn ambiguous_requests_do_not_pass_the_proxy() {
+    for rest in AMBIGUOUS {
+        let (port, heard) = parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+        let (mut client, _, _ward) = proxied(plan(&["127.0.0.1"])).await;
+        let good = format!("GET http://127.0.0.1:{port}/ok HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+        let bad = format!("POST http://127.0.0.1:{port}/bad HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{rest}");
+        let answer = all(&mut client, good + &bad).await;
+        let (first, second) = (answer.find("HTTP/1.1 200 "), answer.find("HTTP/1.1 400 "));
+        assert!(first.is_some() && first < second, "{rest:?}: {answer}");
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+        assert!(heard.contains("/ok") && !heard.contains("bad") && !heard.contains("evil"), "{rest:?}: {heard}");
+    }
+}
+
+#[tokio::test]
+async fn broken_chunks_end_the_stream() {
+    for strip in [vec![], vec!["X".to_owned()]] {
+        let (port, heard) = parrot(b"").await;
+        let plan = GatewayPlan { strip_response_headers: strip, ..plan(&["a.test", "127.0.0.1"]) };
+        let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let body = "2\r\nabXX0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n";
+        let head = "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+        all(&mut client, format!("{head}{body}")).await;
+        assert!(!String::from_utf8_lossy(&heard.lock().unwrap()).contains("evil"));
+    }
+}
+
+#[tokio::test]
+async fn giant_heads_are_refused() {
+    let giant = format!("GET / HTTP/1.1\r\nHost: a.test\r\nX: {}\r\n\r\n", "x".repeat(70_000));
+    let many = format!("GET / HTTP/1.1\r\nHost: a.test\r\n{}\r\n", "X: y\r\n".repeat(101));
+    for request in [giant, many] {
+        let (mut client, _, _ward) = admitted(plan(&["a.test"]), "a.test:80").await;
+        assert!(all(&mut client, &request).await.starts_with("HTTP/1.1 431 "));
+        let (mut client, _, _ward) = proxied(plan(&["a.test"])).await;
+        until(&mut client, &request, "header lines\n").await;
+    }
+}

@@ -1,0 +1,1 @@
+//! Requests out of TLS that was looked into.

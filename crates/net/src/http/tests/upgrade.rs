@@ -1,0 +1,87 @@
+//! Connections that turn into something else.
+
+use super::{admitted, all, origin, parrot, proxied, until};
+use crate::gateway::testing::plan;
+use std::time::Duration;
+use stockade_policy::GatewayPlan;
+use tokio::io::AsyncWriteExt;
+
+const ASKING: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+const AGREED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
+
+fn plans() -> [GatewayPlan; 2] {
+    let open = || plan(&["a.test", "127.0.0.1"]);
+    [open(), GatewayPlan { strip_response_headers: vec!["X".into()], ..open() }]
+}
+
+#[tokio::test]
+async fn what_follows_an_agreement_passes_unseen() {
+    for plan in plans() {
+        let (port, heard) = parrot(AGREED).await;
+        let (mut client, witness, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}\x01\x02 early");
+        assert!(until(&mut client, request, "hello").await.starts_with("HTTP/1.1 101 "));
+        client.write_all(b" late \r\n\r\n").await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(all(&mut client, "").await, "");
+        assert!(heard.lock().unwrap().ends_with(b"\r\n\r\n\x01\x02 early late \r\n\r\n"));
+        assert_eq!(witness.records(1).await[0].status, Some(101));
+    }
+}
+
+#[tokio::test]
+async fn the_proxy_passes_it_too() {
+    let (port, heard) = parrot(AGREED).await;
+    let (mut client, _, _ward) = proxied(plan(&["127.0.0.1"])).await;
+    let at = format!("127.0.0.1:{port}");
+    let request = format!("GET http://{at}/ws HTTP/1.1\r\nHost: {at}\r\n{ASKING}");
+    until(&mut client, request, "hello").await;
+    client.write_all(b"late").await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(all(&mut client, "").await, "");
+    assert!(heard.lock().unwrap().ends_with(b"\r\n\r\nlate"));
+}
+
+#[tokio::test]
+async fn without_an_agreement_it_is_still_http() {
+    for plan in plans() {
+        let port = origin().await;
+        let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}");
+        assert!(until(&mut client, &request, ">").await.contains("/ws"));
+        assert!(until(&mut client, "GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await.contains("/2"));
+        let evil = "GET /3 HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+        assert!(all(&mut client, evil).await.starts_with("HTTP/1.1 421 "));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_before_the_agreement() {
+    let (port, heard) = parrot(b"").await;
+    let (mut client, _, _ward) = admitted(plans()[0].clone(), &format!("a.test:{port}")).await;
+    let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}GET /evil HTTP/1.1\r\n\r\n");
+    client.write_all(request.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+    assert!(heard.contains("/ws") && !heard.contains("evil"), "{heard}");
+}
+
+#[tokio::test]
+async fn later_requests_cannot_turn_a_stream() {
+    let port = origin().await;
+    let (mut client, _, _ward) = admitted(plans()[0].clone(), &format!("a.test:{port}")).await;
+    until(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await;
+    let heard = all(&mut client, format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}")).await;
+    assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
+}
+
+#[tokio::test]
+async fn other_kinds_of_http_are_not_asked_for() {
+    for plan in plans() {
+        let port = origin().await;
+        let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let request = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade, HTTP2-Settings\r\n\
+                       Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
+        assert!(until(&mut client, request, ">").await.contains("headers=host body"));
+    }
+}

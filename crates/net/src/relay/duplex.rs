@@ -1,0 +1,51 @@
+//! What can be relayed without a buffer of its own.
+
+use rustix::net::sockopt::set_socket_linger;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// A stream whose readiness can be waited for before a buffer is needed.
+#[diagnostic::on_unimplemented(note = "streams that are more than sockets go through `relay_streams`")]
+pub(crate) trait Duplex: Send + Sync {
+    /// Waits until something can be read, or the other side has ended.
+    fn readable(&self) -> impl Future<Output = io::Result<()>> + Send;
+    /// Waits until something can be written.
+    fn writable(&self) -> impl Future<Output = io::Result<()>> + Send;
+    /// Reads what is there.
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Writes what there is room for.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Nothing more will be written.
+    fn finish(&self) -> io::Result<()>;
+    /// When this is dropped, the other side is to see an error and not an end.
+    fn abort(&self);
+}
+
+impl Duplex for TcpStream {
+    fn readable(&self) -> impl Future<Output = io::Result<()>> + Send {
+        self.readable()
+    }
+
+    fn writable(&self) -> impl Future<Output = io::Result<()>> + Send {
+        self.writable()
+    }
+
+    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.try_read(buffer)
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_write(bytes)
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        rustix::net::shutdown(self, rustix::net::Shutdown::Write)?;
+        Ok(())
+    }
+
+    fn abort(&self) {
+        let _ = set_socket_linger(self, Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,11 @@
+//! Carrying bytes both ways.
+
+mod buffers;
+mod duplex;
+mod pump;
+mod streams;
+
+pub(crate) use buffers::Buffers;
+pub(crate) use duplex::Duplex;
+pub(crate) use pump::relay;
+pub(crate) use streams::relay_streams;

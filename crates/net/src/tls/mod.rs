@@ -1,0 +1,23 @@
+//! TLS: reading what clients say first, and looking into it for the hosts that want that.
+
+mod authority;
+mod certificate;
+mod cursor;
+mod error;
+mod hello;
+mod leaves;
+mod opaque;
+mod refusals;
+mod replay;
+mod roots;
+mod terminate;
+mod termination;
+#[cfg(test)]
+mod tests;
+mod upstream;
+
+pub use error::TlsError;
+pub(crate) use hello::{Hello, sniff};
+pub(crate) use terminate::terminate;
+pub use termination::Termination;
+pub(crate) use upstream::connect_tls;

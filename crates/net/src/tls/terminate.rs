@@ -1,0 +1,146 @@
+//! Meeting a client's TLS in place of the server it wants.
+
+use super::hello::{Hello, sniff};
+use super::opaque;
+use super::refusals;
+use super::replay::Replay;
+use crate::gateway::{Admitted, Ward};
+use crate::http::{self, Likeness, looks_like_http};
+use bytes::{Bytes, BytesMut};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use stockade_policy::{Host, NetRefusal, Target};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// Alerts as they are sent before there is a key: fatal, and what.
+const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
+const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
+const NO_APPLICATION_PROTOCOL: [u8; 7] = [21, 3, 3, 0, 2, 2, 120];
+
+/// How long a client that says nothing may be one that waits for the server to speak first.
+const SILENCE: Duration = Duration::from_millis(300);
+/// As many decrypted bytes as it takes to tell HTTP from anything else.
+const GLANCE: usize = 16 * 1024;
+
+/// Does the handshake with a client in place of its target, then serves its requests.
+///
+/// `first` is what was read from the client already.
+pub(crate) async fn terminate(ward: Arc<Ward>, mut client: TcpStream, admitted: Admitted, first: Bytes) {
+    let Some(termination) = ward.termination() else { return };
+    let patience = termination.patience();
+    let deadline = Instant::now() + patience;
+    let place = match termination.place() {
+        Ok(place) => place,
+        Err(most) => {
+            admitted.refuse(refusals::too_many(&admitted.target, most));
+            return last_words(&client, &ACCESS_DENIED);
+        }
+    };
+    let Ok(Ok((hello, first))) = timeout_at(deadline, listen(&mut client, first)).await else { return };
+    let alpn = match agreed(&admitted.target, hello) {
+        Ok(alpn) => alpn,
+        Err(refusal) => {
+            admitted.refuse(*refusal);
+            return last_words(&client, &UNRECOGNIZED_NAME);
+        }
+    };
+    let Ok(config) = termination.server(&admitted.target.host) else {
+        admitted.failed();
+        return last_words(&client, &ACCESS_DENIED);
+    };
+    let is_http = |name: &Vec<u8>| config.alpn_protocols.contains(name);
+    if !alpn.is_empty() && !alpn.iter().any(is_http) {
+        if opaque::may_pass(&ward, &admitted.target) {
+            return opaque::foreign(&ward, Replay::new(first, client), &admitted, &alpn, config).await;
+        }
+        admitted.refuse(refusals::not_http(&admitted.target));
+        return last_words(&client, &NO_APPLICATION_PROTOCOL);
+    }
+    let shaking = TlsAcceptor::from(config).accept(Replay::new(first, client));
+    let client = match timeout_at(deadline, shaking).await {
+        Ok(Ok(client)) => client,
+        Ok(Err(error)) => return mourn(&admitted, &error),
+        Err(_) => return admitted.failed(),
+    };
+    match client.get_ref().1.alpn_protocol().map(<[u8]>::to_vec) {
+        Some(chosen) => http::serve_terminated(ward, client, admitted, Some(chosen)).await,
+        None => unannounced(ward, client, admitted, deadline).await,
+    }
+    drop(place);
+}
+
+/// The client's hello, with every byte that was read for it.
+async fn listen(client: &mut TcpStream, first: Bytes) -> io::Result<(Hello, Bytes)> {
+    let mut heard = BytesMut::from(first);
+    loop {
+        match sniff(&heard) {
+            Hello::NeedMore if client.read_buf(&mut heard).await? > 0 => {}
+            Hello::NeedMore => return Err(io::ErrorKind::UnexpectedEof.into()),
+            hello => return Ok((hello, heard.freeze())),
+        }
+    }
+}
+
+/// What the client can speak, if it wants the host that was let in and no other.
+fn agreed(target: &Target, hello: Hello) -> Result<Vec<Vec<u8>>, Box<NetRefusal>> {
+    let refused = |refusal| Err(Box::new(refusal));
+    match (hello, &target.host) {
+        (Hello::Client { sni: Some(name), alpn, .. }, host) if name == *host => Ok(alpn),
+        (Hello::Client { sni: None, alpn, .. }, Host::Address(_)) => Ok(alpn),
+        (Hello::Client { sni, .. }, _) => refused(refusals::other_name(target, sni.as_ref())),
+        (Hello::BadName(shown), _) => refused(refusals::bad_name(target, &shown)),
+        (Hello::NotTls | Hello::NeedMore | Hello::Broken, _) => refused(refusals::not_tls(target)),
+    }
+}
+
+/// A handshake that came to nothing. That of a client that does not trust us is worth a word.
+fn mourn(admitted: &Admitted, error: &io::Error) {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::AlertReceived(alert)) if refusals::is_distrust(*alert) => {
+            admitted.refuse(refusals::distrusted(&admitted.target));
+        }
+        _ => admitted.failed(),
+    }
+}
+
+/// A client that did not say what it will speak: what it says first tells.
+async fn unannounced(
+    ward: Arc<Ward>,
+    mut client: TlsStream<Replay<TcpStream>>,
+    admitted: Admitted,
+    deadline: Instant,
+) {
+    let may_pass = opaque::may_pass(&ward, &admitted.target);
+    let until = if may_pass { Instant::now() + SILENCE } else { deadline };
+    let mut heard = BytesMut::new();
+    let likeness = timeout_at(until, glance(&mut client, &mut heard)).await;
+    let heard = heard.freeze();
+    match likeness {
+        Ok(Ok(Likeness::No)) | Err(_) if may_pass => opaque::pass(&ward, client, &admitted, heard).await,
+        Ok(Ok(Likeness::No)) => {
+            admitted.refuse(refusals::not_http(&admitted.target));
+        }
+        Ok(Err(_)) => {}
+        // The strict parser there has the last word, and its own patience.
+        _ => http::serve_terminated(ward, Replay::new(heard, client), admitted, None).await,
+    }
+}
+
+async fn glance(client: &mut (impl AsyncRead + Unpin), heard: &mut BytesMut) -> io::Result<Likeness> {
+    loop {
+        match looks_like_http(heard) {
+            Likeness::NeedMore if heard.len() < GLANCE && client.read_buf(heard).await? > 0 => {}
+            likeness => return Ok(likeness),
+        }
+    }
+}
+
+/// Tells the client why before the connection ends, if it can be told without waiting.
+fn last_words(client: &TcpStream, alert: &[u8]) {
+    let _ = client.try_write(alert);
+}

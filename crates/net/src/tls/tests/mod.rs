@@ -1,0 +1,4 @@
+mod authority;
+mod hello;
+mod scene;
+mod terminate;

@@ -1,0 +1,119 @@
+//! The common way of every TCP stream that was let in: transparent, CONNECT and SOCKS.
+
+use super::first::{Banner, Spoken, listen};
+use super::opaque::may_pass;
+use crate::gateway::{Admitted, Ward, refusal, reset};
+use crate::relay::relay;
+use crate::{http, tls};
+use bytes::Bytes;
+use std::sync::Arc;
+use stockade_policy::{Cause, Host, NetRefusal, Protocol, Ruling, Target};
+use tokio::net::TcpStream;
+
+/// Carries a stream that was let in. `first` was read from the client already.
+///
+/// The target is reached first, unless [`Ward::dial_ahead`] has done so, and what a server says first is
+/// never held up. What the *client* says first is looked at before the server gets any of it: TLS must name
+/// the host that was judged, requests are judged one by one, and TLS is looked into where the plan wants it.
+/// The connection that was made goes to whoever serves the requests: nothing has been sent on it.
+///
+/// A ClientHello without a name is let through to a host that was judged by name, as long as nothing has to
+/// be known about its requests: many database clients send none, and a server cannot be led elsewhere by it.
+pub(crate) async fn carry(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+    let Ok(upstream) = ward.dial(&admitted).await else { return reset(client) };
+    let heard = tokio::select! {
+        heard = listen(&client, &upstream, first) => heard,
+        () = admitted.closed() => return reset(client),
+    };
+    let Ok((spoken, first)) = heard else { return reset(client) };
+    match decide(&ward, &admitted, &spoken) {
+        Ok(Way::Relay) => {
+            if admitted.meter().request().is_err() {
+                admitted.limited();
+                return reset(client);
+            }
+            // How it ended is in the record.
+            let _ = relay(client, upstream, &admitted, first).await;
+        }
+        Ok(Way::Http) => {
+            admitted.keep(upstream);
+            // On the heap: a connection that only relays should not be as big as one that speaks HTTP.
+            Box::pin(http::serve_plain(ward, client, admitted, first)).await;
+        }
+        Ok(Way::Terminate) => {
+            admitted.keep(upstream);
+            Box::pin(tls::terminate(ward, client, admitted, first)).await;
+        }
+        Err(refusal) => {
+            // Whoever ends without a word has tried nothing.
+            if spoken != Spoken::Nothing {
+                admitted.refuse(*refusal);
+            }
+            reset(client);
+        }
+    }
+}
+
+/// What is done with a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Relay,
+    Http,
+    Terminate,
+}
+
+fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<NetRefusal>> {
+    let target = &admitted.target;
+    match spoken {
+        Spoken::Tls(sni) => {
+            agreed(ward, target, sni.as_ref())?;
+            judged(admitted, Protocol::Https)?;
+            if ward.termination().is_some_and(|termination| termination.wants(target)) {
+                return Ok(Way::Terminate);
+            }
+        }
+        Spoken::Http => {
+            judged(admitted, Protocol::Http)?;
+            return Ok(Way::Http);
+        }
+        Spoken::ServerFirst(Banner::Ssh) => judged(admitted, Protocol::Ssh)?,
+        Spoken::Git => judged(admitted, Protocol::Git)?,
+        Spoken::ServerFirst(Banner::Other) | Spoken::Other | Spoken::Nothing => {
+            judged(admitted, Protocol::Tcp)?;
+        }
+        Spoken::Unfinished => {
+            let reason = "it began like TLS or HTTP and did not go on".to_owned();
+            return Err(Box::new(refusal(target, Cause::Grammar, reason, None)));
+        }
+    }
+    may_pass(ward, target)?;
+    Ok(Way::Relay)
+}
+
+/// Judges again, now that it is known what is spoken.
+fn judged(admitted: &Admitted, spoken: Protocol) -> Result<(), Box<NetRefusal>> {
+    admitted.speaks(spoken);
+    match admitted.judge().connect(&admitted.target, Some(spoken)) {
+        Ruling::Allowed(_) => Ok(()),
+        Ruling::Refused(refusal) => Err(refusal),
+    }
+}
+
+/// The name in a ClientHello must be the one that was judged; beside an address, one that may be reached.
+fn agreed(ward: &Ward, target: &Target, sni: Option<&Host>) -> Result<(), Box<NetRefusal>> {
+    let Some(sni) = sni.filter(|sni| **sni != target.host) else { return Ok(()) };
+    let named = Target { host: sni.clone(), port: target.port };
+    let allowed = match &target.host {
+        Host::Name(_) => false,
+        Host::Address(_) => {
+            let ruling = ward.judge().connect(&named, Some(Protocol::Https));
+            // Rules about the requests of that host cannot be kept on a way around its name.
+            matches!(ruling, Ruling::Allowed(_)) && may_pass(ward, &named).is_ok()
+        }
+    };
+    if allowed {
+        return Ok(());
+    }
+    let reason = format!("the TLS client asks for {sni} and not for {}", target.host);
+    Err(Box::new(refusal(target, Cause::Mismatch, reason, None)))
+}

@@ -1,0 +1,209 @@
+//! What the two sides say first.
+
+use crate::gateway::Upstream;
+use crate::http::{Likeness, looks_like_http};
+use crate::relay::Duplex;
+use crate::tls::{Hello, sniff};
+use bytes::{Bytes, BytesMut};
+use std::io;
+use std::time::Duration;
+use stockade_policy::Host;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until};
+
+/// The most that is read before it is known what it is.
+const LONGEST: usize = 16 * 1024;
+/// How long a beginning may stay one.
+const TIME: Duration = Duration::from_secs(10);
+
+/// What a connection turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Spoken {
+    /// The client began TLS.
+    Tls(Option<Host>),
+    /// The client began an HTTP/1 request.
+    Http,
+    /// The client began git's own protocol.
+    Git,
+    /// The client said something else.
+    Other,
+    /// The server spoke first. What it said is still to be read.
+    ServerFirst(Banner),
+    /// The client began like TLS or HTTP and did not come to an end of it.
+    Unfinished,
+    /// The client ended without a word.
+    Nothing,
+}
+
+/// What a server that speaks first began with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Banner {
+    Ssh,
+    Other,
+}
+
+/// Listens to both sides until it is known what they speak. Gives back what was read from the client.
+pub(super) async fn listen(
+    client: &TcpStream,
+    upstream: &Upstream,
+    first: Bytes,
+) -> io::Result<(Spoken, Bytes)> {
+    let mut first = BytesMut::from(first);
+    let mut deadline = None;
+    let mut server_ended = false;
+    loop {
+        if !first.is_empty()
+            && let Some(spoken) = recognise(&first)
+        {
+            return Ok((spoken, first.freeze()));
+        }
+        if first.len() >= LONGEST {
+            return Ok((Spoken::Unfinished, first.freeze()));
+        }
+        if !first.is_empty() && deadline.is_none() {
+            deadline = Some(Instant::now() + TIME);
+        }
+        let mut banner = [0; 4];
+        tokio::select! {
+            biased;
+            peeked = upstream.peek(&mut banner), if !server_ended => match peeked? {
+                0 => server_ended = true,
+                read => {
+                    let banner = if banner[..read] == b"SSH-"[..read] { Banner::Ssh } else { Banner::Other };
+                    return Ok((Spoken::ServerFirst(banner), first.freeze()));
+                }
+            },
+            ready = client.readable() => {
+                ready?;
+                if let Some(ended) = read(client, &mut first)? {
+                    return Ok((ended, first.freeze()));
+                }
+            }
+            () = expire(deadline) => return Ok((Spoken::Unfinished, first.freeze())),
+        }
+    }
+}
+
+/// Reads what is there. Says so when there is nothing more to come.
+fn read(client: &TcpStream, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
+    let before = first.len();
+    first.resize(LONGEST, 0);
+    let read = Duplex::try_read(client, &mut first[before..]);
+    first.truncate(before + *read.as_ref().unwrap_or(&0));
+    match read {
+        Ok(0) if before == 0 => Ok(Some(Spoken::Nothing)),
+        // What has ended before it was TLS or a request will not become either.
+        Ok(0) => Ok(Some(Spoken::Other)),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What these bytes begin; nothing while they could still become TLS or HTTP.
+fn recognise(first: &[u8]) -> Option<Spoken> {
+    let tls = sniff(first);
+    if let Hello::Client { sni, .. } = tls {
+        return Some(Spoken::Tls(sni));
+    }
+    match (tls, looks_like_http(first)) {
+        (_, Likeness::Yes) => Some(Spoken::Http),
+        (Hello::NeedMore, _) | (_, Likeness::NeedMore) => None,
+        _ if is_git(first) => Some(Spoken::Git),
+        _ => Some(Spoken::Other),
+    }
+}
+
+/// `0032git-upload-pack /path`: a length in four hexadecimal digits, and a service.
+fn is_git(first: &[u8]) -> bool {
+    let service = first.get(4..).unwrap_or_default();
+    first.iter().take(4).all(u8::is_ascii_hexdigit) && service.starts_with(b"git-")
+}
+
+async fn expire(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    /// Program and gateway, gateway and server.
+    async fn ends() -> (TcpStream, TcpStream, Upstream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let program = TcpStream::connect(address).await.unwrap();
+        let (client, _) = listener.accept().await.unwrap();
+        let upstream = TcpStream::connect(address).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        (program, client, upstream.into(), server)
+    }
+
+    #[tokio::test]
+    async fn what_a_client_says_first() {
+        for (said, spoken) in [
+            (b"GET / HTTP/1.1\r\n".as_slice(), Spoken::Http),
+            (b"0032git-upload-pack /x", Spoken::Git),
+            (b"0032hello", Spoken::Other),
+            (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", Spoken::Other),
+            (b"*1\r\n$4\r\nPING\r\n", Spoken::Other),
+        ] {
+            let (mut program, client, upstream, _server) = ends().await;
+            program.write_all(said).await.unwrap();
+            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
+            // What a proxy has read already counts as said.
+            let (_program, client, upstream, _server) = ends().await;
+            assert_eq!(listen(&client, &upstream, Bytes::from(said)).await.unwrap().0, spoken);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_beginning_that_ends_is_something_else() {
+        let (mut program, client, upstream, _server) = ends().await;
+        program.write_all(b"GE").await.unwrap();
+        program.shutdown().await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        assert_eq!(heard, (Spoken::Other, Bytes::from("GE")));
+        let (mut program, client, upstream, _server) = ends().await;
+        program.shutdown().await.unwrap();
+        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Nothing);
+    }
+
+    #[tokio::test]
+    async fn a_beginning_does_not_stay_one() {
+        let (mut program, client, upstream, _server) = ends().await;
+        program.write_all(b"\x16\x03\x01").await.unwrap();
+        client.readable().await.unwrap();
+        tokio::time::pause();
+        let start = Instant::now();
+        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        assert_eq!(heard.0, Spoken::Unfinished);
+        assert!(start.elapsed() >= TIME);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_ended_leaves_the_client_to_be_heard() {
+        let (mut program, client, upstream, server) = ends().await;
+        drop(server);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        program.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Http);
+    }
+
+    #[tokio::test]
+    async fn what_a_server_says_first_is_left_to_be_read() {
+        let (_program, client, upstream, mut server) = ends().await;
+        server.write_all(b"SSH-2.0").await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        assert_eq!(heard, (Spoken::ServerFirst(Banner::Ssh), Bytes::new()));
+        let mut bytes = [0; 16];
+        upstream.readable().await.unwrap();
+        assert_eq!(upstream.try_read(&mut bytes).unwrap(), 7);
+    }
+}

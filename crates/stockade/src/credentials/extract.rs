@@ -1,0 +1,53 @@
+//! Finding the secret parts of a value.
+
+use super::CredentialError;
+use regex::bytes::Regex;
+use std::ops::Range;
+use stockade_policy::{CredentialPlan, CredentialSource};
+
+/// What looks like a JSON web token inside other text.
+const TOKEN: &str = r"eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*";
+
+/// Where the secret parts are, in order and without overlap.
+pub(super) fn secret_parts(
+    name: &str,
+    credential: &CredentialPlan,
+    value: &[u8],
+) -> Result<Vec<Range<usize>>, CredentialError> {
+    let in_file = matches!(credential.source, CredentialSource::File(_));
+    let expression = match &credential.extract {
+        Some(expression) => expression,
+        None if credential.jwt_claims.is_some() && in_file => TOKEN,
+        // What surrounds a value in a file is no part of what is sent.
+        None => {
+            let start = value.len() - value.trim_ascii_start().len();
+            let whole = start..start + value.trim_ascii().len();
+            return Ok(if whole.is_empty() { Vec::new() } else { vec![whole] });
+        }
+    };
+    let compiled = Regex::new(expression).map_err(|source| CredentialError::Expression {
+        name: name.to_owned(),
+        source: Box::new(source),
+        rule: Box::new(credential.rule.clone()),
+    })?;
+    let group = usize::from(credential.extract.is_some());
+    let matches = compiled.captures_iter(value).filter_map(|found| found.get(group));
+    Ok(matches.map(|part| part.range()).filter(|part| !part.is_empty()).collect())
+}
+
+/// The other places of a text in a value, outside of `taken`.
+pub(super) fn other_places(value: &[u8], text: &[u8], taken: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while at + text.len() <= value.len() {
+        let here = at..at + text.len();
+        let free = || taken.iter().all(|part| part.end <= here.start || here.end <= part.start);
+        if value[here.clone()] == *text && free() {
+            at = here.end;
+            found.push(here);
+        } else {
+            at += 1;
+        }
+    }
+    found
+}

@@ -1,0 +1,106 @@
+//! Putting stand-ins in the place of a value's secret parts.
+
+use super::CredentialError;
+use super::extract::{other_places, secret_parts};
+use super::jwt;
+use std::ops::Range;
+use stockade_net::{Secret, StandIn, VaultEntry};
+use stockade_policy::{CredentialPlan, Switch};
+
+/// What became of a value.
+pub(super) enum Masking {
+    /// What is seen, and what it stands for.
+    Hidden { seen: Vec<u8>, entries: Vec<VaultEntry> },
+    /// Nothing in it is what the rule looks for.
+    NotFound(&'static str),
+}
+
+/// One secret and what is seen in its place.
+struct Part<'a> {
+    real: &'a [u8],
+    stand_in: StandIn,
+}
+
+/// Masks a value by a rule.
+pub(super) fn mask(
+    name: &str,
+    credential: &CredentialPlan,
+    value: &[u8],
+) -> Result<Masking, CredentialError> {
+    let places = secret_parts(name, credential, value)?;
+    if places.is_empty() {
+        return Ok(Masking::NotFound("nothing in it is what extract looks for"));
+    }
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut entries = Vec::new();
+    let mut spans: Vec<(Range<usize>, usize)> = Vec::new();
+    for place in places {
+        let real = &value[place.clone()];
+        let number = match parts.iter().position(|part| part.real == real) {
+            Some(known) => known,
+            None => {
+                let Some(stand_in) = stand_in(name, credential, real, &mut entries)? else { continue };
+                parts.push(Part { real, stand_in });
+                parts.len() - 1
+            }
+        };
+        spans.push((place, number));
+    }
+    if spans.is_empty() {
+        return Ok(Masking::NotFound("nothing in it is a JSON web token with a claim that is to be hidden"));
+    }
+    if credential.mask_duplicates == Switch::Allowed {
+        add_duplicates(value, &parts, &mut spans);
+    }
+    spans.sort_by_key(|(place, _)| place.start);
+    let seen = assemble(value, &parts, &spans);
+    entries.extend(parts.into_iter().map(|part| VaultEntry {
+        name: name.to_owned(),
+        stand_in: part.stand_in,
+        real: Secret::new(part.real.to_vec()),
+        hosts: credential.inject_hosts.clone(),
+    }));
+    Ok(Masking::Hidden { seen, entries })
+}
+
+/// What one part is replaced by; nothing when it is to be a token and is none. Claims that are hidden in it
+/// are secrets of their own: a program may take one out and send it.
+fn stand_in(
+    name: &str,
+    credential: &CredentialPlan,
+    real: &[u8],
+    entries: &mut Vec<VaultEntry>,
+) -> Result<Option<StandIn>, CredentialError> {
+    let Some(hidden) = &credential.jwt_claims else { return Ok(Some(StandIn::mint()?)) };
+    let Some(fake) = jwt::fake(real, hidden)? else { return Ok(None) };
+    entries.extend(fake.claims.into_iter().map(|(claim, stand_in, real)| VaultEntry {
+        name: format!("{name} ({claim})"),
+        stand_in,
+        real: Secret::new(real),
+        hosts: credential.inject_hosts.clone(),
+    }));
+    Ok(Some(fake.token))
+}
+
+/// Longer secrets first: one may be part of another.
+fn add_duplicates(value: &[u8], parts: &[Part<'_>], spans: &mut Vec<(Range<usize>, usize)>) {
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|number| std::cmp::Reverse(parts[*number].real.len()));
+    for number in order {
+        let taken: Vec<_> = spans.iter().map(|(place, _)| place.clone()).collect();
+        let others = other_places(value, parts[number].real, &taken);
+        spans.extend(others.into_iter().map(|place| (place, number)));
+    }
+}
+
+fn assemble(value: &[u8], parts: &[Part<'_>], spans: &[(Range<usize>, usize)]) -> Vec<u8> {
+    let mut seen = Vec::with_capacity(value.len());
+    let mut done = 0;
+    for (place, number) in spans {
+        seen.extend_from_slice(&value[done..place.start]);
+        seen.extend_from_slice(parts[*number].stand_in.as_str().as_bytes());
+        done = place.end;
+    }
+    seen.extend_from_slice(&value[done..]);
+    seen
+}
