@@ -178,7 +178,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__explain)
-            opts="-h --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --read --write --json --help"
+            opts="-h --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --allow-domain --deny-domain --publish --forward-port --trace --env --pass-env --timeout --max-file --max-output --read --write --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -213,6 +213,22 @@ _stockade() {
                     return 0
                     ;;
                 --allow-unix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --publish)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --forward-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -276,7 +292,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__plan)
-            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --allow-domain --memory --cpus --pids --overlay --publish --forward-port --help"
+            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --allow-domain --deny-domain --publish --forward-port --trace --env --pass-env --timeout --max-file --max-output --memory --cpus --pids --overlay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -346,6 +362,22 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --allow-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --publish)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --forward-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --trace)
                     COMPREPLY=($(compgen -W "reads" -- "${cur}"))
                     return 0
@@ -370,10 +402,6 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --allow-domain)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -383,14 +411,6 @@ _stockade() {
                     return 0
                     ;;
                 --pids)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --publish)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --forward-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -416,7 +436,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__run)
-            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --trace --env --pass-env --timeout --max-file --max-output --allow-domain --memory --cpus --pids --overlay --publish --forward-port --help"
+            opts="-c -q -v -h --quiet --verbose --tty --inherit-fd --events --report --ask --ask-timeout --provider --engine --settings --preset --cwd --allow-write --allow-read --deny-read --deny-write --allow-unix --allow-domain --deny-domain --publish --forward-port --trace --env --pass-env --timeout --max-file --max-output --memory --cpus --pids --overlay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -486,6 +506,22 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --allow-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deny-domain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --publish)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --forward-port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --trace)
                     COMPREPLY=($(compgen -W "reads" -- "${cur}"))
                     return 0
@@ -510,10 +546,6 @@ _stockade() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --allow-domain)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -523,14 +555,6 @@ _stockade() {
                     return 0
                     ;;
                 --pids)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --publish)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --forward-port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

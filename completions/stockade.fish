@@ -54,18 +54,19 @@ complete -c stockade -n "__fish_stockade_using_subcommand run" -l allow-read -d 
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l deny-read -d 'A path that must not be read' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l deny-write -d 'A path that must not be written' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l allow-unix -d 'A unix socket that may be reached, or a directory of them' -r
+complete -c stockade -n "__fish_stockade_using_subcommand run" -l allow-domain -d 'A host that may be reached: example.org, *.example.org, example.org:443, 192.0.2.7' -r
+complete -c stockade -n "__fish_stockade_using_subcommand run" -l deny-domain -d 'A host that must not be reached, whatever else allows it' -r
+complete -c stockade -n "__fish_stockade_using_subcommand run" -l publish -d 'Make a port inside reachable on this machine\'s loopback: PORT or HOSTPORT:PORT' -r
+complete -c stockade -n "__fish_stockade_using_subcommand run" -l forward-port -d 'Make a port of this machine\'s loopback reachable inside: PORT or PORT:HOSTPORT' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l trace -d 'Record every refused read, too, at some cost in time' -r -f -a "reads\t''"
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l env -d 'Set a variable' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l pass-env -d 'Let a variable of the caller through' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l timeout -d 'Kill everything after this many seconds' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l max-file -d 'The largest file that may be written' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l max-output -d 'Pass on this much output and drop the rest' -r
-complete -c stockade -n "__fish_stockade_using_subcommand run" -l allow-domain -d 'A host that may be reached' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l memory -d 'Bytes of memory' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l cpus -d 'Processors, with fractions' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l pids -d 'Processes and threads' -r
-complete -c stockade -n "__fish_stockade_using_subcommand run" -l publish -d 'Make a port inside reachable from outside' -r
-complete -c stockade -n "__fish_stockade_using_subcommand run" -l forward-port -d 'Make a port outside reachable from inside' -r
 complete -c stockade -n "__fish_stockade_using_subcommand run" -s q -l quiet -d 'Say nothing but errors'
 complete -c stockade -n "__fish_stockade_using_subcommand run" -s v -l verbose -d 'Say what was dropped, which walls stand and how it ended'
 complete -c stockade -n "__fish_stockade_using_subcommand run" -l tty -d 'Give the command a terminal of its own even where the caller has none'
@@ -87,18 +88,19 @@ complete -c stockade -n "__fish_stockade_using_subcommand plan" -l allow-read -d
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l deny-read -d 'A path that must not be read' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l deny-write -d 'A path that must not be written' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l allow-unix -d 'A unix socket that may be reached, or a directory of them' -r
+complete -c stockade -n "__fish_stockade_using_subcommand plan" -l allow-domain -d 'A host that may be reached: example.org, *.example.org, example.org:443, 192.0.2.7' -r
+complete -c stockade -n "__fish_stockade_using_subcommand plan" -l deny-domain -d 'A host that must not be reached, whatever else allows it' -r
+complete -c stockade -n "__fish_stockade_using_subcommand plan" -l publish -d 'Make a port inside reachable on this machine\'s loopback: PORT or HOSTPORT:PORT' -r
+complete -c stockade -n "__fish_stockade_using_subcommand plan" -l forward-port -d 'Make a port of this machine\'s loopback reachable inside: PORT or PORT:HOSTPORT' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l trace -d 'Record every refused read, too, at some cost in time' -r -f -a "reads\t''"
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l env -d 'Set a variable' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l pass-env -d 'Let a variable of the caller through' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l timeout -d 'Kill everything after this many seconds' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l max-file -d 'The largest file that may be written' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l max-output -d 'Pass on this much output and drop the rest' -r
-complete -c stockade -n "__fish_stockade_using_subcommand plan" -l allow-domain -d 'A host that may be reached' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l memory -d 'Bytes of memory' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l cpus -d 'Processors, with fractions' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l pids -d 'Processes and threads' -r
-complete -c stockade -n "__fish_stockade_using_subcommand plan" -l publish -d 'Make a port inside reachable from outside' -r
-complete -c stockade -n "__fish_stockade_using_subcommand plan" -l forward-port -d 'Make a port outside reachable from inside' -r
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -s q -l quiet -d 'Say nothing but errors'
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -s v -l verbose -d 'Say what was dropped, which walls stand and how it ended'
 complete -c stockade -n "__fish_stockade_using_subcommand plan" -l tty -d 'Give the command a terminal of its own even where the caller has none'
@@ -112,6 +114,10 @@ complete -c stockade -n "__fish_stockade_using_subcommand explain" -l allow-read
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l deny-read -d 'A path that must not be read' -r
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l deny-write -d 'A path that must not be written' -r
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l allow-unix -d 'A unix socket that may be reached, or a directory of them' -r
+complete -c stockade -n "__fish_stockade_using_subcommand explain" -l allow-domain -d 'A host that may be reached: example.org, *.example.org, example.org:443, 192.0.2.7' -r
+complete -c stockade -n "__fish_stockade_using_subcommand explain" -l deny-domain -d 'A host that must not be reached, whatever else allows it' -r
+complete -c stockade -n "__fish_stockade_using_subcommand explain" -l publish -d 'Make a port inside reachable on this machine\'s loopback: PORT or HOSTPORT:PORT' -r
+complete -c stockade -n "__fish_stockade_using_subcommand explain" -l forward-port -d 'Make a port of this machine\'s loopback reachable inside: PORT or PORT:HOSTPORT' -r
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l trace -d 'Record every refused read, too, at some cost in time' -r -f -a "reads\t''"
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l env -d 'Set a variable' -r
 complete -c stockade -n "__fish_stockade_using_subcommand explain" -l pass-env -d 'Let a variable of the caller through' -r

@@ -8,6 +8,9 @@ mod credentials;
 mod dial;
 mod dns;
 mod doors;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gateway;
 mod http;
 mod relay;

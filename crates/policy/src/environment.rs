@@ -192,6 +192,8 @@ fn add_proxies(variables: &mut Vec<Variable>, ports: ProxyPorts) {
     }
     // Node looks at the variables only when it is told to.
     put(variables, "NODE_USE_ENV_PROXY", OsStr::new("1"));
+    // ssh knows no proxies; it is led to the gateway like everything else, unless told to take a detour.
+    put(variables, "GIT_SSH_COMMAND", OsStr::new("ssh -o ProxyCommand=none"));
 }
 
 fn put(variables: &mut Vec<Variable>, name: &str, value: &OsStr) {

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use stockade_policy::{FileKind, Files, Identity};
+use stockade_policy::{Caller, FileKind, Files, Identity};
 
 /// More than any settings file needs; a workspace could offer an endless one.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -22,6 +22,10 @@ const PIECE: usize = 32 << 10;
 pub struct RealFiles;
 
 impl Files for RealFiles {
+    fn caller(&self) -> Caller {
+        if rustix::process::geteuid().is_root() { Caller::Root } else { Caller::Ordinary }
+    }
+
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut content)?;

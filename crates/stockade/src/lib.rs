@@ -75,10 +75,10 @@ pub use audit::{
     Lost, Rotation, Unfinished, Verified, policy_digest,
 };
 pub use builder::{BuildError, Builder, StandardSettings};
+pub use credentials::CredentialError;
 pub use crossing::CrossError;
 pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
 pub use files::RealFiles;
-pub use credentials::CredentialError;
 pub use grants::{Grant, GrantError, GrantStore, Revoked, Scope};
 pub use network::{NetworkError, NetworkHandle};
 pub use providers::{Providers, UnknownProvider};
@@ -97,10 +97,11 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Ask, AuditMode, BareWish, CommandLine, Connection, ConnectionVerdict, Decision, Enforcement, Event, Exit, Explanation, FileKind, HostExplanation,
-    Files, Flags, Identity, IgnoreRule, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook,
-    GatewayPlan, Mount, MountKind, Need, NetworkPlan, NetworkStatistics, Publish, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError,
-    Policy, Presence, PresetInfo, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile,
-    Shape, Switch, SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer,
-    presets, schema,
+    Answer, Ask, AuditMode, BareWish, CommandLine, Connection, ConnectionVerdict, Decision, Enforcement,
+    Event, Exit, Explanation, FileKind, Files, Flags, GatewayPlan, HostExplanation, Identity, IgnoreRule,
+    Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan,
+    NetworkStatistics, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
+    PresetInfo, Publish, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape,
+    Switch, SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets,
+    schema,
 };

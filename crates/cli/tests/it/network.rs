@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A refusal is heard at once; a machine under load gets this much.
 const QUICK: Duration = Duration::from_secs(8);
@@ -150,7 +150,7 @@ struct Home {
 impl Home {
     /// Listens on every address of this machine.
     fn open(port: u16) -> Self {
-        let listener = TcpListener::bind(("::", port)).expect("a port of our own");
+        let listener = bound(port);
         listener.set_nonblocking(true).expect("nonblocking");
         let (hits, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (count, end) = (Arc::clone(&hits), Arc::clone(&over));
@@ -174,6 +174,18 @@ impl Home {
 
     fn hits(&self) -> usize {
         self.hits.load(Ordering::Relaxed)
+    }
+}
+
+/// Another test's child holds every socket of ours between its fork and its exec.
+fn bound(port: u16) -> TcpListener {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        match TcpListener::bind(("::", port)) {
+            Ok(listener) => return listener,
+            Err(error) => assert!(Instant::now() < end, "port {port} of our own: {error}"),
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Nobody is waited for longer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A flood that is held back ends after this long.
+const FLOOD: Duration = Duration::from_secs(30);
 /// How long the other side may be silent once it has spoken.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -124,7 +126,11 @@ fn flood(args: &Args) -> Answer {
     let target = look_up(args.text(0)?)?.into_iter().next().ok_or(Failure::Errno(libc::ENODATA))?;
     let mut held = Vec::new();
     let mut refused = 0;
+    let end = Instant::now() + FLOOD;
     for _ in 0..count {
+        if Instant::now() > end {
+            break;
+        }
         match TcpStream::connect_timeout(&target, Duration::from_secs(2)) {
             Ok(mut stream) => {
                 if let Ok(bytes) = args.word(3) {

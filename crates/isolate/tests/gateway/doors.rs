@@ -71,7 +71,7 @@ async fn every_connection_comes_in_with_its_destination() {
             };
             stream.write_all(original.to_string().as_bytes()).await.unwrap();
         };
-        let ((said, outcome), ()) = tokio::join!(inside, serving);
+        let ((said, outcome), ()) = both(inside, serving).await;
         assert_eq!((said, outcome.exit_code), (vec![address.to_owned()], 0));
     }
     let (said, outcome) = run(&sandbox, "own-loopback", dir.path()).await;
@@ -98,13 +98,13 @@ async fn names_are_asked_for_at_the_door_whatever_server_is_meant() {
             four.send_to(b"answer", from).await.unwrap();
         };
         let act = format!("ask-name-server {server}");
-        let ((said, _), ()) = tokio::join!(run(&sandbox, &act, dir.path()), serving);
+        let ((said, _), ()) = both(run(&sandbox, &act, dir.path()), serving).await;
         assert_eq!(said, [heard], "{server}");
     }
     let six = UdpSocket::from_std(six.into()).unwrap();
     let act = "ask-name-server [2001:4860:4860::8888]:53";
     let mut question = [0; 64];
-    let (_, arrived) = tokio::join!(run(&sandbox, act, dir.path()), six.recv_from(&mut question));
+    let (_, arrived) = both(run(&sandbox, act, dir.path()), six.recv_from(&mut question)).await;
     assert_eq!(&question[..arrived.unwrap().0], b"question");
     let (said, _) = run(&sandbox, "datagram 8.8.8.8:443", dir.path()).await;
     assert_eq!(said, ["ConnectionRefused"]);
@@ -126,11 +126,14 @@ async fn a_port_inside_is_reached_with_a_socket_from_inside() {
     }
     let socket = sandbox.socket_inside().await.unwrap();
     let socket = TcpSocket::from_std_stream(socket.into());
-    let mut stream = socket.connect("127.0.0.1:8123".parse().unwrap()).await.unwrap();
-    let mut told = String::new();
-    stream.read_to_string(&mut told).await.unwrap();
-    assert_eq!(told, "from inside");
-    assert_eq!(finish(running).await.1.exit_code, 0);
+    let reading = async {
+        let mut stream = socket.connect("127.0.0.1:8123".parse().unwrap()).await.unwrap();
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.unwrap();
+        told
+    };
+    let (told, (_, outcome, _)) = both(reading, finish(running)).await;
+    assert_eq!((told.as_str(), outcome.exit_code), ("from inside", 0));
     sandbox.destroy().await;
     assert!(sandbox.socket_inside().await.is_err());
 }

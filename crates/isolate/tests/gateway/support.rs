@@ -12,7 +12,7 @@ use stockade_policy::{
     Rights, RootView, Switch, SyscallPlan, UnixSockets, ViolationKind,
 };
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
@@ -99,6 +99,11 @@ pub(crate) async fn run(sandbox: &Arc<dyn Sandbox>, act: &str, cwd: &Path) -> (V
     let running = sandbox.exec(doing(act, cwd)).await.unwrap();
     let (said, outcome, _) = finish(running).await;
     (said, outcome)
+}
+
+/// Two things that need each other; waiting for ever is a failure.
+pub(crate) async fn both<A, B>(one: impl Future<Output = A>, other: impl Future<Output = B>) -> (A, B) {
+    tokio::time::timeout(PATIENCE, async { tokio::join!(one, other) }).await.unwrap()
 }
 
 /// Takes out the sockets of a kind: IPv4, then IPv6.

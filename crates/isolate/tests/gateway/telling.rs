@@ -24,7 +24,7 @@ async fn a_refusal_at_the_gateway_is_the_commands_and_names_its_process() {
         }
         stream.set_zero_linger().unwrap();
     };
-    let ((said, outcome, events), ()) = tokio::join!(finish(running), refusing);
+    let ((said, outcome, events), ()) = both(finish(running), refusing).await;
     assert_eq!((said, outcome.exit_code), (vec!["ConnectionReset".to_owned()], 8));
     let found = &outcome.violations[0];
     assert_eq!(
@@ -73,7 +73,7 @@ async fn an_address_nobody_allowed_is_refused_before_the_gateway_until_the_rules
     let door = listener(door);
     let closing = async { drop(door.accept().await.unwrap()) };
     let act = run(&sandbox, "connect 1.2.3.9:443", dir.path());
-    let ((_, outcome), ()) = tokio::join!(act, closing);
+    let ((_, outcome), ()) = both(act, closing).await;
     assert_eq!((outcome.exit_code, outcome.violations.len()), (0, 0));
     sandbox.destroy().await;
 }
@@ -95,14 +95,14 @@ async fn a_question_is_the_commands_to_answer_and_ends_with_the_sandbox() {
                 }
             }
         };
-        let (answer, ()) = tokio::join!(teller.ask(note("example.org:443")), answering);
+        let (answer, ()) = both(teller.ask(note("example.org:443")), answering).await;
         assert_eq!(answer, reply);
     }
     let ending = async {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         sandbox.destroy().await;
     };
-    let (answer, ()) = tokio::join!(teller.ask(note("late:1")), ending);
+    let (answer, ()) = both(teller.ask(note("late:1")), ending).await;
     assert_eq!(answer, Reply::Deny);
     let (_, outcome, _) = finish(running).await;
     assert_eq!(outcome.violations.len(), 1, "{outcome:?}");
@@ -121,8 +121,7 @@ async fn a_question_nobody_can_answer_any_more_is_a_no() {
         running.cancel(9);
         finish(running).await
     };
-    let both = async { tokio::join!(asking, ending) };
-    let (answer, _) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    let (answer, _) = both(asking, ending).await;
     assert_eq!(answer, Reply::Deny);
     sandbox.destroy().await;
 }
@@ -166,7 +165,7 @@ async fn what_may_be_asked_is_left_to_the_gateway() {
     let door = listener(door);
     let closing = async { drop(door.accept().await.unwrap()) };
     let act = run(&sandbox, "connect 1.2.3.9:443", dir.path());
-    let ((_, outcome), ()) = tokio::join!(act, closing);
+    let ((_, outcome), ()) = both(act, closing).await;
     assert_eq!((outcome.exit_code, outcome.violations.len()), (0, 0));
     sandbox.destroy().await;
 }

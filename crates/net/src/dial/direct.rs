@@ -32,6 +32,7 @@ impl Ward {
             return Ok(ready);
         }
         let target = &admitted.target;
+        let judge = self.judge();
         let routes = self.routes();
         let reached = match routes.to(target) {
             Route::Direct => self.dial_directly(admitted).await,
@@ -41,6 +42,7 @@ impl Ward {
         match &reached {
             Ok(upstream) if matches!(routes.to(target), Route::Direct) => {
                 admitted.reached_target(upstream.peer());
+                admitted.judged_by(&judge);
             }
             Ok(upstream) => admitted.reached(upstream.peer()),
             Err(DialError::Unreachable { .. }) => admitted.failed(),
@@ -64,11 +66,16 @@ impl Ward {
             Host::Name(name) => self.looked_up(admitted, name).await?,
         };
         let allowed = self.judged(admitted, &addresses)?;
-        let stream = race(&allowed, admitted.target.port).await.map_err(|error| unreachable(admitted, error))?;
+        let stream =
+            race(&allowed, admitted.target.port).await.map_err(|error| unreachable(admitted, error))?;
         Ok(stream.into())
     }
 
-    pub(super) async fn looked_up(&self, admitted: &Admitted, name: &str) -> Result<Arc<[IpAddr]>, DialError> {
+    pub(super) async fn looked_up(
+        &self,
+        admitted: &Admitted,
+        name: &str,
+    ) -> Result<Arc<[IpAddr]>, DialError> {
         let looked = self.dialler().lookups().addresses(name).await;
         looked.map_err(|error| unreachable(admitted, error))
     }

@@ -14,8 +14,8 @@ pub(crate) use owner::Owners;
 pub(crate) use route::{Route, Routes};
 pub(crate) use upstream::Upstream;
 
-use stockade_policy::AddressOwner;
 use std::net::IpAddr;
+use stockade_policy::AddressOwner;
 
 /// What dialling remembers for one sandbox.
 #[derive(Debug, Default)]

@@ -104,7 +104,9 @@ impl Exception {
         let bare = text.strip_prefix("*.").or_else(|| text.strip_prefix('.')).unwrap_or(text);
         let (host, port) = match Host::parse(bare.as_bytes()) {
             Ok(host) => (host, None),
-            Err(_) => Target::parse(bare.as_bytes(), None).map(|target| (target.host, Some(target.port))).ok()?,
+            Err(_) => {
+                Target::parse(bare.as_bytes(), None).map(|target| (target.host, Some(target.port))).ok()?
+            }
         };
         Some(match host {
             Host::Name(name) => Self::Domain(name, port),
@@ -148,8 +150,15 @@ mod tests {
     fn what_goes_directly() {
         let routes = parent("a.test, .b.test,*.c.test,10.0.0.0/8,192.0.2.1,d.test:81,[2001:db8::1],???");
         for direct in [
-            "a.test:443", "x.a.test:80", "b.test:1", "x.b.test:1", "y.c.test:1", "10.9.9.9:1",
-            "192.0.2.1:443", "d.test:81", "[2001:db8::1]:1",
+            "a.test:443",
+            "x.a.test:80",
+            "b.test:1",
+            "x.b.test:1",
+            "y.c.test:1",
+            "10.9.9.9:1",
+            "192.0.2.1:443",
+            "d.test:81",
+            "[2001:db8::1]:1",
         ] {
             assert_eq!(routes.to(&target(direct)), Route::Direct, "{direct}");
         }
@@ -182,7 +191,8 @@ mod tests {
     #[test]
     fn a_proxy_that_cannot_be_read_is_an_error_without_its_password() {
         let proxy = ParentProxy { https: Some("socks5://me:secret@x.test".into()), ..ParentProxy::default() };
-        let error = Routes::new(&Upstreams { parent_proxy: Some(proxy), ..Upstreams::default() }).unwrap_err();
+        let error =
+            Routes::new(&Upstreams { parent_proxy: Some(proxy), ..Upstreams::default() }).unwrap_err();
         assert!(!error.to_string().contains("secret") && error.to_string().contains("x.test"), "{error}");
     }
 }

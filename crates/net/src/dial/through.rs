@@ -16,7 +16,11 @@ const TIME: Duration = Duration::from_secs(60);
 
 impl Ward {
     /// Through the proxy behind a socket, which the settings name for this very host.
-    pub(super) async fn dial_socket(&self, admitted: &Admitted, socket: &Path) -> Result<Upstream, DialError> {
+    pub(super) async fn dial_socket(
+        &self,
+        admitted: &Admitted,
+        socket: &Path,
+    ) -> Result<Upstream, DialError> {
         let tunnel = async {
             let mut stream = UnixStream::connect(socket).await?;
             tunnel_over(&mut stream, &admitted.target, None).await?;

@@ -18,6 +18,8 @@
 //!
 //! Everything is bounded: pool, lookups, TCP clients, what is told of refused names.
 
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod hush;
 mod names;
 mod query;

@@ -1,24 +1,27 @@
 //! Taking connections in at a door.
 
-use super::admit::refusal;
 use super::ward::Ward;
 use rustix::net::sockopt::set_socket_linger;
+use rustix::process::{Resource, getrlimit};
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use stockade_policy::{Cause, Host, Target, ViolationKind};
+use stockade_policy::{Cause, NetRefusal, Switch, ViolationKind};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Connections of one sandbox that may be open at once.
+/// Connections of one sandbox that may be open at once, where the process has descriptors for so many.
 const MOST_LIVE: usize = 8192;
+/// What one connection needs at most, and a half to spare for everything else in the process.
+const DESCRIPTORS: u64 = 3;
 /// How long to wait when the process has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Places for connections, shared by all doors of a sandbox.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Places {
+    most: usize,
     taken: AtomicUsize,
     told: AtomicBool,
 }
@@ -27,18 +30,30 @@ pub(super) struct Places {
 struct Place(Arc<Places>);
 
 impl Places {
-    fn take(self: &Arc<Self>, most: usize) -> Option<Place> {
+    /// As many places as this process can serve.
+    pub(super) fn new() -> Arc<Self> {
+        let descriptors = getrlimit(Resource::Nofile).current.map(|most| most / DESCRIPTORS);
+        let most =
+            descriptors.and_then(|most| usize::try_from(most).ok()).unwrap_or(MOST_LIVE).min(MOST_LIVE);
+        Self::of(most)
+    }
+
+    fn of(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, taken: AtomicUsize::new(0), told: AtomicBool::new(false) })
+    }
+
+    fn take(self: &Arc<Self>) -> Option<Place> {
         let place = Place(Arc::clone(self));
         // Given back by the drop of `place` where there is none left.
         let before = self.taken.fetch_add(1, Ordering::Relaxed);
-        (before < most).then_some(place)
+        (before < self.most).then_some(place)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         // The next crowd is a new violation only after this one has halved.
-        if self.0.taken.fetch_sub(1, Ordering::Relaxed) <= MOST_LIVE / 2 {
+        if self.0.taken.fetch_sub(1, Ordering::Relaxed) <= self.0.most / 2 {
             self.0.told.store(false, Ordering::Relaxed);
         }
     }
@@ -63,9 +78,9 @@ pub(super) async fn accept<F>(
                 continue;
             }
         };
-        let Some(place) = places.take(MOST_LIVE) else {
+        let Some(place) = places.take() else {
             if !places.told.swap(true, Ordering::Relaxed) {
-                ward.refuse(crowded(&listener));
+                ward.refuse(crowded(places.most));
             }
             reset(client);
             continue;
@@ -90,12 +105,46 @@ fn is_about_the_client(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-fn crowded(listener: &TcpListener) -> stockade_policy::NetRefusal {
-    let port = listener.local_addr().map_or(0, |address| address.port());
-    let target = Target { host: Host::Address(std::net::Ipv4Addr::LOCALHOST.into()), port };
-    let reason = format!("a sandbox may have {MOST_LIVE} connections at once");
-    let mut refusal = refusal(&target, Cause::Limit, reason, None);
-    refusal.kind = ViolationKind::Limit;
-    refusal.subject = format!("{MOST_LIVE} connections");
-    refusal
+fn crowded(most: usize) -> NetRefusal {
+    NetRefusal {
+        kind: ViolationKind::Limit,
+        subject: format!("{most} connections"),
+        cause: Cause::Limit,
+        reason: format!("a sandbox may have {most} connections at once"),
+        told: None,
+        rule: None,
+        suggestion: None,
+        askable: Switch::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::testing::{Recorder, plan, ward};
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn one_too_many_is_reset_and_told_once() {
+        let witness = Recorder::new();
+        let ward = ward(plan(&[]), &witness);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let hold = |_, mut client: TcpStream| async move {
+            let _ = client.read_u8().await;
+        };
+        ward.spawn(accept(Arc::clone(&ward), listener, Places::of(2), hold));
+        let first = TcpStream::connect(address).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        for _ in 0..3 {
+            let mut more = TcpStream::connect(address).await.unwrap();
+            assert_eq!(more.read_u8().await.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        }
+        assert_eq!(witness.causes(), [Cause::Limit]);
+        drop(first);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let mut again = TcpStream::connect(address).await.unwrap();
+        let read = tokio::time::timeout(Duration::from_millis(50), again.read_u8()).await;
+        assert!(read.is_err(), "it is held, not reset");
+    }
 }

@@ -8,22 +8,36 @@ use super::ward::Ward;
 use crate::{NetRecord, Verdict};
 use std::sync::Arc;
 use std::time::Instant;
-use stockade_policy::{AddressOwner, Allowance, Cause, Host, Layer, NetLimits, NetRefusal, Origin, RuleRef, Ruling, Switch, Target, ViolationKind};
+use stockade_policy::{
+    AddressOwner, Allowance, Cause, Host, Layer, NetLimits, NetRefusal, Origin, RuleRef, Ruling, Switch,
+    Target, ViolationKind,
+};
 
 impl Ward {
     /// Judges a connection; asks a person where the plan allows asking, and waits for the answer.
     ///
     /// A refusal was told to the witness and recorded before this returns.
     pub(crate) async fn admit(self: &Arc<Self>, wanted: Wanted) -> Result<Admitted, Denied> {
-        let (allowance, grant) = match self.judge().connect(&wanted.target, wanted.spoken) {
+        let mut judge = self.judge();
+        let (allowance, grant) = match judge.connect(&wanted.target, wanted.spoken) {
             Ruling::Allowed(allowance) => (allowance, Grant::Rule),
             Ruling::Refused(refusal) if self.is_own(&wanted.target) => {
                 return Err(self.denied(&wanted, *refusal));
             }
-            Ruling::Refused(refusal) => match self.asked(&refusal).await {
-                Answered::Yes => (granted(), Grant::Person),
-                Answered::No => return Err(self.denied(&wanted, *refusal)),
-            },
+            Ruling::Refused(refusal) => {
+                if self.asked(&refusal).await == Answered::No {
+                    return Err(self.denied(&wanted, *refusal));
+                }
+                // Answers take their time, and an answer can be a new rule.
+                judge = self.judge();
+                match judge.connect(&wanted.target, wanted.spoken) {
+                    Ruling::Allowed(allowance) => (allowance, Grant::Rule),
+                    Ruling::Refused(refusal) if refusal.askable == Switch::Allowed => {
+                        (granted(), Grant::Person)
+                    }
+                    Ruling::Refused(refusal) => return Err(self.denied(&wanted, *refusal)),
+                }
+            }
         };
         let of_rule = self.allotment(&allowance.rule, allowance.limits);
         let now = Instant::now();
@@ -33,7 +47,9 @@ impl Ward {
         if let Err(limit) = of_rule.connection(now) {
             return Err(self.denied(&wanted, limit_refusal(&wanted.target, limit, Some(&allowance.rule))));
         }
-        Ok(self.enter(wanted, allowance, grant))
+        let admitted = self.enter(wanted, allowance, grant);
+        admitted.judged_by(&judge);
+        Ok(admitted)
     }
 
     /// Lets in what the plan asks for by port: published and forwarded ports, which have no name to judge.
@@ -62,9 +78,7 @@ impl Ward {
     fn is_own(&self, target: &Target) -> bool {
         match &target.host {
             Host::Name(_) => false,
-            Host::Address(address) => {
-                !matches!(self.dialler().owner(*address), Ok(AddressOwner::Elsewhere))
-            }
+            Host::Address(address) => !matches!(self.dialler().owner(*address), Ok(AddressOwner::Elsewhere)),
         }
     }
 
@@ -114,12 +128,7 @@ fn granted() -> Allowance {
 }
 
 /// A refusal of something that was let in before more was known about it.
-pub(crate) fn refusal(
-    target: &Target,
-    cause: Cause,
-    reason: String,
-    rule: Option<RuleRef>,
-) -> NetRefusal {
+pub(crate) fn refusal(target: &Target, cause: Cause, reason: String, rule: Option<RuleRef>) -> NetRefusal {
     NetRefusal {
         kind: ViolationKind::Connect,
         subject: target.to_string(),

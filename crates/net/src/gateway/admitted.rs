@@ -121,6 +121,14 @@ impl Admitted {
         self.entry.learn(|known| known.spoken = Some(protocol));
     }
 
+    /// Ends the connection where a change of plan fell between its judgement and its being known here.
+    pub(crate) fn judged_by(&self, judge: &Arc<NetJudge>) {
+        let now = self.ward.judge();
+        if !Arc::ptr_eq(judge, &now) && !self.ward.still_allowed(&now, &self.entry) {
+            self.entry.close();
+        }
+    }
+
     /// The judge of this connection as of now: where a person let it in, one that knows of that.
     pub(crate) fn judge(&self) -> Arc<NetJudge> {
         let judge = self.ward.judge();

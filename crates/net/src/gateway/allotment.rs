@@ -39,7 +39,11 @@ impl Allotment {
             requests: Bucket::full(limits.requests_per_minute.unwrap_or(0).into(), now),
             bytes: Bucket::full(amount(limits.bytes_per_second.unwrap_or(0)), now),
         };
-        Self { metered: AtomicBool::new(is_metered(limits)), used: AtomicU64::new(0), state: Mutex::new(state) }
+        Self {
+            metered: AtomicBool::new(is_metered(limits)),
+            used: AtomicU64::new(0),
+            state: Mutex::new(state),
+        }
     }
 
     /// Sets other limits; what was used stays used.
@@ -153,8 +157,7 @@ mod tests {
 
     #[test]
     fn connections_come_back_with_time() {
-        let allotment =
-            Allotment::new(NetLimits { connections_per_second: Some(2), ..NetLimits::default() });
+        let allotment = Allotment::new(NetLimits { connections_per_second: Some(2), ..NetLimits::default() });
         let start = Instant::now();
         assert_eq!(allotment.connection(start), Ok(()));
         assert_eq!(allotment.connection(start), Ok(()));

@@ -19,7 +19,9 @@ pub enum GatewayError {
         source: io::Error,
     },
     /// A port of the host is not to be had.
-    #[error("cannot publish port {inside} of the sandbox on port {host} of the host's loopback: {source}; choose another port, or 0 for any that is free")]
+    #[error(
+        "cannot publish port {inside} of the sandbox on port {host} of the host's loopback: {source}; choose another port, or 0 for any that is free"
+    )]
     Publish {
         /// The port on the host.
         host: u16,

@@ -13,9 +13,9 @@ mod publish;
 mod registry;
 mod statistics;
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod ward;
 
 pub(crate) use crate::dial::{DialError, Upstream};

@@ -55,7 +55,7 @@ impl Gateway {
         tokio::runtime::Handle::try_current().map_err(|_| GatewayError::NoRuntime)?;
         let GatewayOptions { plan, doors, inward, witness, termination, vault } = options;
         let ward = Ward::new(Arc::clone(&plan), witness, termination, vault)?;
-        let gateway = Self { ward, places: Arc::default(), inward, published: Mutex::default() };
+        let gateway = Self { ward, places: Places::new(), inward, published: Mutex::default() };
         // Every door is tried before the first is served; what is spawned ends with `gateway` on an error.
         for Door { kind, socket } in doors {
             gateway.serve(kind, socket).map_err(|source| GatewayError::Door { kind, source })?;

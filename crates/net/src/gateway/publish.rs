@@ -20,9 +20,15 @@ use tokio::time::timeout;
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// Leads one connection from the host's loopback to a port inside.
-pub(super) async fn serve_published(ward: Arc<Ward>, client: TcpStream, inward: Arc<dyn Inward>, inside: u16) {
+pub(super) async fn serve_published(
+    ward: Arc<Ward>,
+    client: TcpStream,
+    inward: Arc<dyn Inward>,
+    inside: u16,
+) {
     let reached = timeout(CONNECT_TIME, connect_inside(&*inward, inside)).await;
-    carry(&ward, client, Via::Publish, inside, "--publish", reached.unwrap_or_else(|_| Err(timed_out()))).await;
+    carry(&ward, client, Via::Publish, inside, "--publish", reached.unwrap_or_else(|_| Err(timed_out())))
+        .await;
 }
 
 /// Leads one connection from inside to a port of the host's loopback.
@@ -35,7 +41,8 @@ pub(super) async fn serve_forwarded(ward: Arc<Ward>, client: TcpStream, port: u1
     }
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let reached = timeout(CONNECT_TIME, TcpStream::connect(address)).await;
-    carry(&ward, client, Via::Forward, port, "--forward-port", reached.unwrap_or_else(|_| Err(timed_out()))).await;
+    carry(&ward, client, Via::Forward, port, "--forward-port", reached.unwrap_or_else(|_| Err(timed_out())))
+        .await;
 }
 
 async fn connect_inside(inward: &dyn Inward, port: u16) -> io::Result<TcpStream> {

@@ -17,7 +17,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use stockade_policy::{AddressOwner, GatewayPlan, NetJudge, NetLimits, NetRefusal, RuleRef, Ruling, Switch, Target};
+use stockade_policy::{
+    AddressOwner, GatewayPlan, NetJudge, NetLimits, NetRefusal, RuleRef, Ruling, Switch, Target,
+};
 use tokio::sync::watch;
 
 /// Rules are as many as the plan has, and grants; this many are more than anybody writes.
@@ -141,7 +143,8 @@ impl Ward {
         Ok(())
     }
 
-    fn still_allowed(&self, judge: &NetJudge, entry: &Entry) -> bool {
+    /// Whether a live connection may go on.
+    pub(super) fn still_allowed(&self, judge: &NetJudge, entry: &Entry) -> bool {
         let plan = judge.plan();
         match entry.via {
             Via::Forward => return plan.forward.iter().any(|port| port.host == entry.target.port),

@@ -2,9 +2,9 @@
 
 use super::answer::Answer;
 use super::head::BadRequest;
-use crate::gateway::{Admitted, Ward};
+use crate::gateway::{Admitted, Ward, refusal};
 use std::sync::Arc;
-use stockade_policy::{Cause, GatewayPlan, Host, NetRefusal, Switch, Target, ViolationKind};
+use stockade_policy::{Cause, GatewayPlan, Host, NetRefusal, Switch, Target};
 
 /// What a request asks for, once its target and its Host agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) async fn judged(
     method: &str,
 ) -> Result<(), Answer> {
     let agrees = check_host(ward.judge().plan(), &admitted.target, asked, method);
-    agrees.map_err(|refusal| Answer::refused(&ward.refuse(refusal).refusal))?;
+    agrees.map_err(|refusal| Answer::refused(&ward.refuse(*refusal).refusal))?;
     let judged = ward.judge_request(admitted, method, &asked.path).await;
     judged.map_err(|denied| Answer::refused(&denied.refusal))
 }
@@ -79,7 +79,7 @@ pub(super) async fn judged(
 ///
 /// A literal address says nothing about names: whoever may reach it may call it by any. A Host without a
 /// port means the connection's.
-fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> Result<(), NetRefusal> {
+fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> Result<(), Box<NetRefusal>> {
     let agrees = asked.host == to.host && asked.port.is_none_or(|port| port == to.port);
     if agrees || matches!(to.host, Host::Address(_)) || plan.host_mismatch == Switch::Allowed {
         return Ok(());
@@ -88,16 +88,10 @@ fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> R
         Some(port) => format!("{}:{port}", asked.host),
         None => asked.host.to_string(),
     };
-    Err(NetRefusal {
-        kind: ViolationKind::Connect,
-        subject: format!("{method} {named}{}", asked.path),
-        cause: Cause::Mismatch,
-        reason: format!("the request names {named} as its host on a connection to {to}"),
-        told: None,
-        rule: None,
-        suggestion: None,
-        askable: Switch::Refused,
-    })
+    let reason = format!("the request names {named} as its host on a connection to {to}");
+    let mut refusal = refusal(to, Cause::Mismatch, reason, None);
+    refusal.subject = format!("{method} {named}{}", asked.path);
+    Err(Box::new(refusal))
 }
 
 #[cfg(test)]

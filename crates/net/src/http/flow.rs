@@ -2,7 +2,7 @@
 
 use super::lines::Lease;
 use crate::credentials::Replacer;
-use crate::gateway::{Admitted, Direction, Exchange, LimitReached, Ward};
+use crate::gateway::{Admitted, Direction, Exchange, LimitReached, Ward, refusal};
 use crate::witness::BoxFuture;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use stockade_policy::{Cause, NetRefusal, Switch, Target, ViolationKind};
+use stockade_policy::{Cause, NetRefusal, Target, ViolationKind};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Any body.
@@ -109,16 +109,9 @@ pub(super) fn too_long(target: &Target, direction: Direction) -> NetRefusal {
         Direction::Sent => "the body of the request is longer than the limits allow",
         Direction::Received => "the answer is longer than the limits allow",
     };
-    NetRefusal {
-        kind: ViolationKind::Limit,
-        subject: target.to_string(),
-        cause: Cause::Limit,
-        reason: reason.to_owned(),
-        told: None,
-        rule: None,
-        suggestion: None,
-        askable: Switch::Refused,
-    }
+    let mut refusal = refusal(target, Cause::Limit, reason.to_owned(), None);
+    refusal.kind = ViolationKind::Limit;
+    refusal
 }
 
 impl HttpBody for Flow {

@@ -241,6 +241,5 @@ pub(super) fn failed(target: &Target, error: &hyper::Error) -> Answer {
 
 fn no_tls(admitted: &Admitted, error: &std::io::Error) -> Answer {
     admitted.failed();
-    let target = &admitted.target;
-    Answer::unreachable(error, format!("no trustworthy TLS connection to {target}: {error}"))
+    Answer::unreachable(error, error.to_string())
 }

@@ -8,6 +8,8 @@ mod agree;
 mod answer;
 mod body;
 mod flow;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod guard;
 mod head;
 mod inject;

@@ -50,7 +50,7 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
         None => {}
         Some(Next::Tunnel { client, admitted }) => {
             if let Some((client, first)) = regained(client).await {
-                carry(ward, client, admitted, first).await;
+                carry(ward, client, *admitted, first).await;
             }
         }
         Some(Next::Opaque { client, server, admitted, exchange }) => {
@@ -108,7 +108,7 @@ impl Road {
         let admitted = self.ward.admit(Wanted { target, via: Via::Connect, spoken: None }).await;
         let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
         self.ward.dial_ahead(&admitted).await.map_err(|error| not_dialled(&error))?;
-        self.turn_into(Next::Tunnel { client: hyper::upgrade::on(&mut request), admitted });
+        self.turn_into(Next::Tunnel { client: hyper::upgrade::on(&mut request), admitted: Box::new(admitted) });
         Ok(Response::new(Empty::new().map_err(|no| match no {}).boxed_unsync()))
     }
 }

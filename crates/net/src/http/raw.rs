@@ -67,9 +67,9 @@ pub(super) async fn serve_raw(ward: Arc<Ward>, client: TcpStream, admitted: Admi
         }
     };
     match end {
-        End::Done => {}
+        End::Done => farewell(&client, b"").await,
         End::Failed => client.abort(),
-        End::Answer(answer) => farewell(&client, &answer).await,
+        End::Answer(answer) => farewell(&client, &answer.bytes()).await,
         // How it ended is in the record.
         End::Opaque(upstream, first) => drop(relay(client, upstream, &admitted, first).await),
     }
@@ -92,29 +92,32 @@ impl Talk<'_> {
                 return End::Answer(answer);
             }
         };
+        if self.pass_head(&mut requests, &head, &upstream).await.is_err() {
+            return End::Failed;
+        }
         if head.upgrade == Upgrade::Opaque {
-            match self.switched(&mut requests, &head, &upstream).await {
+            match self.agreed(&upstream).await {
                 Ok(true) => return End::Opaque(upstream, requests.held.freeze()),
                 Ok(false) => {}
                 Err(_) => return End::Failed,
             }
         }
-        self.converse(requests, head, &upstream).await
+        self.converse(requests, head.framing, &upstream).await
     }
 
     /// Both directions, until one of them says that it is over.
-    async fn converse(&self, requests: Requests<'_>, head: Head, upstream: &Upstream) -> End {
+    async fn converse(&self, requests: Requests<'_>, body: Framing, upstream: &Upstream) -> End {
         let mut inward = pin!(self.inward(upstream));
         let outward = tokio::select! {
             biased;
             ended = &mut inward => return ended.map_or(End::Failed, |()| End::Done),
-            stop = self.outward(requests, head, upstream) => stop,
+            stop = self.outward(requests, body, upstream) => stop,
         };
         match outward {
-            Ok(()) => {
-                let ended = upstream.finish().and(inward.await);
-                ended.map_or(End::Failed, |()| End::Done)
-            }
+            Ok(()) => match upstream.finish() {
+                Ok(()) => inward.await.map_or(End::Failed, |()| End::Done),
+                Err(_) => End::Failed,
+            },
             Err(Stop::Failed) => {
                 upstream.abort();
                 End::Failed
@@ -140,17 +143,22 @@ impl Talk<'_> {
         }
     }
 
-    /// Request after request.
-    async fn outward(&self, mut requests: Requests<'_>, first: Head, upstream: &Upstream) -> Result<(), Stop> {
-        let mut head = first;
+    /// Request after request, from the body of the first on.
+    async fn outward(
+        &self,
+        mut requests: Requests<'_>,
+        first: Framing,
+        upstream: &Upstream,
+    ) -> Result<(), Stop> {
+        let mut body = first;
         loop {
+            self.pass_body(&mut requests, body, upstream).await?;
+            let Some(head) = self.next(&mut requests).await? else { return Ok(()) };
+            if head.upgrade == Upgrade::Opaque {
+                return Err(self.refuse(BadRequest::Upgrade));
+            }
             self.pass_head(&mut requests, &head, upstream).await.map_err(|_| Stop::Failed)?;
-            self.pass_body(&mut requests, head.framing, upstream).await?;
-            head = match self.next(&mut requests).await? {
-                Some(head) if head.upgrade == Upgrade::Opaque => return Err(self.refuse(BadRequest::Upgrade)),
-                Some(head) => head,
-                None => return Ok(()),
-            };
+            body = head.framing;
         }
     }
 
@@ -230,16 +238,14 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Sends a request for something else than HTTP and waits for the beginning of the answer: whether both
-    /// sides speak something else from now on.
-    async fn switched(&self, requests: &mut Requests<'_>, head: &Head, upstream: &Upstream) -> io::Result<bool> {
+    /// Waits for the beginning of the answer to a request for something else than HTTP: whether both sides
+    /// speak something else from now on.
+    async fn agreed(&self, upstream: &Upstream) -> io::Result<bool> {
         const AGREED: &[u8] = b"HTTP/1.1 101";
-        let bytes = &requests.held[..head.length];
-        self.send(upstream, bytes).await?;
         let mut answer = [0; AGREED.len()];
         loop {
             let read = upstream.peek(&mut answer).await?;
-            if read == AGREED.len() || !AGREED.starts_with(&answer[..read]) || read == 0 {
+            if read == 0 || read == AGREED.len() || !AGREED.starts_with(&answer[..read]) {
                 break;
             }
             // A status line that comes in pieces; the rest is on its way.
@@ -248,7 +254,6 @@ impl Talk<'_> {
         let agreed = answer == AGREED;
         if agreed {
             self.seen.answered(101);
-            requests.held.advance(head.length);
         }
         Ok(agreed)
     }
@@ -268,7 +273,7 @@ impl Talk<'_> {
             let mut carried = 0;
             loop {
                 let read = match upstream.try_read(&mut buffer) {
-                    Ok(0) => return self.client.finish(),
+                    Ok(0) => return Ok(()),
                     Ok(read) => read,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
@@ -298,11 +303,11 @@ async fn write(to: &impl Duplex, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a client its last answer. What it still sends is read, or the end of the connection would reach it
-/// before the answer.
-async fn farewell(client: &TcpStream, answer: &Answer) {
+/// Gives a client the last it gets. What it still sends is read, or the end of the connection would reach it
+/// before what it was sent.
+async fn farewell(client: &TcpStream, words: &[u8]) {
     let farewell = async {
-        write(client, &answer.bytes()).await?;
+        write(client, words).await?;
         client.finish()?;
         let mut rest = [0; 1024];
         loop {

@@ -43,7 +43,7 @@ pub(super) struct Road {
 #[derive(Debug)]
 pub(super) enum Next {
     /// A tunnel.
-    Tunnel { client: OnUpgrade, admitted: Admitted },
+    Tunnel { client: OnUpgrade, admitted: Box<Admitted> },
     /// What the server has agreed to.
     Opaque { client: OnUpgrade, server: OnUpgrade, admitted: Arc<Admitted>, exchange: Arc<Exchange> },
 }

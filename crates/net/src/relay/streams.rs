@@ -10,7 +10,12 @@ use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, split};
 
 /// Like [`relay`](super::relay), for streams that have no readiness of their own.
-pub(crate) async fn relay_streams<C, U>(client: C, upstream: U, admitted: &Admitted, first: Bytes) -> io::Result<()>
+pub(crate) async fn relay_streams<C, U>(
+    client: C,
+    upstream: U,
+    admitted: &Admitted,
+    first: Bytes,
+) -> io::Result<()>
 where
     C: AsyncRead + AsyncWrite + Unpin,
     U: AsyncRead + AsyncWrite + Unpin,
@@ -50,7 +55,10 @@ async fn pump(
 }
 
 /// Reads into a buffer that is held only once there is something in it.
-async fn read<'a>(from: &mut (impl AsyncRead + Unpin), buffers: &'a Buffers) -> io::Result<(Buffer<'a>, usize)> {
+async fn read<'a>(
+    from: &mut (impl AsyncRead + Unpin),
+    buffers: &'a Buffers,
+) -> io::Result<(Buffer<'a>, usize)> {
     poll_fn(|context| {
         let mut buffer = buffers.take();
         let mut room = ReadBuf::new(&mut buffer);

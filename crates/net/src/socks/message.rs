@@ -193,7 +193,10 @@ mod tests {
         let request = |command, address, port| Request { command, address, port };
         let table: &[(&[u8], Step<Request>)] = &[
             (b"\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", Step::Done(request(1, v4([127, 0, 0, 1]), 80), 10)),
-            (b"\x05\x01\x00\x03\x01a\x01\xbbrest", Step::Done(request(1, Address::Name(b"a".into()), 443), 8)),
+            (
+                b"\x05\x01\x00\x03\x01a\x01\xbbrest",
+                Step::Done(request(1, Address::Name(b"a".into()), 443), 8),
+            ),
             (b"\x05\x01\x00\x03\x00\x01\xbb", Step::Done(request(1, Address::Name(vec![]), 443), 7)),
             (b"\x05\x02\x00\x01\x01\x02\x03\x04\x00\x01", Step::Done(request(2, v4([1, 2, 3, 4]), 1), 10)),
             (b"\x05\x01\x00\x05abc", Step::Done(request(1, Address::Unknown, 0), 7)),
@@ -214,7 +217,10 @@ mod tests {
         let request = |address, port| Request { command: 1, address, port };
         let table: &[(&[u8], Step<Request>)] = &[
             (b"\x04\x01\x00\x50\x01\x02\x03\x04me\0rest", Step::Done(request(v4([1, 2, 3, 4]), 80), 11)),
-            (b"\x04\x01\x00\x50\x00\x00\x00\x01\0a.b\0", Step::Done(request(Address::Name(b"a.b".into()), 80), 13)),
+            (
+                b"\x04\x01\x00\x50\x00\x00\x00\x01\0a.b\0",
+                Step::Done(request(Address::Name(b"a.b".into()), 80), 13),
+            ),
             (b"\x04\x01\x00\x50\x00\x00\x00\x01\0a.b", Step::NeedMore),
             (b"\x04\x01\x00\x50\x00\x00\x00\x00\0", Step::Done(request(v4([0, 0, 0, 0]), 80), 9)),
             (b"\x05\x01", Step::Broken),

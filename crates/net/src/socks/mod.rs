@@ -1,5 +1,7 @@
 //! The SOCKS proxy, for programs that insist on one.
 
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod listen;
 mod message;
 mod reply;

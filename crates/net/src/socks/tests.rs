@@ -125,6 +125,14 @@ async fn refusals_have_their_replies() {
 }
 
 #[tokio::test]
+async fn a_name_that_leads_where_it_must_not_is_refused() {
+    let witness = Recorder::new();
+    let (_gateway, door) = open(plan(&["localhost"]), &witness, None);
+    assert_eq!(ask(door, b"localhost", 80).await.1, 2);
+    assert_eq!(witness.causes(), [Cause::Address]);
+}
+
+#[tokio::test]
 async fn names_that_are_none_are_refused_before_they_are_judged() {
     let witness = Recorder::new();
     let (_gateway, door) = open(plan(&["*.allow.test"]), &witness, None);

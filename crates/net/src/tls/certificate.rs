@@ -62,14 +62,8 @@ pub(super) fn facts(der: &[u8]) -> Result<Facts, &'static str> {
     let mut key = element(&mut inner, SEQUENCE).ok_or(broken)?;
     element(&mut key, SEQUENCE).ok_or(broken)?;
     let public_key = element(&mut key, BIT_STRING).ok_or(broken)?.rest().get(1..).ok_or(broken)?.to_vec();
-    let mut found = Facts {
-        subject,
-        not_before,
-        not_after,
-        public_key,
-        key_identifier: None,
-        role: Role::Leaf,
-    };
+    let mut found =
+        Facts { subject, not_before, not_after, public_key, key_identifier: None, role: Role::Leaf };
     if let Some(mut outer) = element(&mut inner, EXTENSIONS) {
         let mut list = element(&mut outer, SEQUENCE).ok_or(broken)?;
         while !list.is_empty() {

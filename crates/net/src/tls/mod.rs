@@ -4,6 +4,8 @@ mod authority;
 mod certificate;
 mod cursor;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod hello;
 mod leaves;
 mod opaque;

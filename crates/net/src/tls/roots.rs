@@ -93,9 +93,9 @@ mod tests {
     fn further_roots_must_hold_certificates() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("roots.pem");
-        assert!(matches!(Roots::load(&[path.clone()]), Err(TlsError::Read { .. })));
+        assert!(matches!(Roots::load(std::slice::from_ref(&path)), Err(TlsError::Read { .. })));
         std::fs::write(&path, "nothing").unwrap();
-        assert!(matches!(Roots::load(&[path.clone()]), Err(TlsError::ExtraRoots { .. })));
+        assert!(matches!(Roots::load(std::slice::from_ref(&path)), Err(TlsError::ExtraRoots { .. })));
         std::fs::write(&path, pem([CertificateDer::from(vec![1, 2, 3])].iter())).unwrap();
         assert!(matches!(Roots::load(&[path]), Err(TlsError::ExtraRoots { .. })));
     }

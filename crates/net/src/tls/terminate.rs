@@ -144,3 +144,36 @@ async fn glance(client: &mut (impl AsyncRead + Unpin), heard: &mut BytesMut) -> 
 fn last_words(client: &TcpStream, alert: &[u8]) {
     let _ = client.try_write(alert);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::hello::Ech;
+    use super::*;
+    use stockade_policy::Cause;
+
+    #[test]
+    fn only_the_host_that_was_let_in_is_met() {
+        let name = |text: &str| Some(Host::parse(text.as_bytes()).unwrap());
+        let wanting =
+            |sni| Hello::Client { sni, alpn: vec![b"h2".to_vec()], ech: Ech::Absent, version: 0x0304 };
+        let cause = |target: &str, hello| {
+            let target = Target::parse(target.as_bytes(), Some(443)).unwrap();
+            agreed(&target, hello).err().map(|refusal| refusal.cause)
+        };
+        for (target, hello, expected) in [
+            ("a.test", wanting(name("a.test")), None),
+            ("a.test", wanting(name("b.test")), Some(Cause::Mismatch)),
+            ("a.test", wanting(name("192.0.2.1")), Some(Cause::Mismatch)),
+            ("a.test", wanting(None), Some(Cause::Mismatch)),
+            ("a.test", Hello::BadName("a.test b.test".into()), Some(Cause::Mismatch)),
+            ("a.test", Hello::Broken, Some(Cause::Grammar)),
+            ("a.test", Hello::NotTls, Some(Cause::Grammar)),
+            ("192.0.2.1", wanting(None), None),
+            ("192.0.2.1", wanting(name("192.0.2.1")), None),
+            ("192.0.2.1", wanting(name("192.0.2.2")), Some(Cause::Mismatch)),
+            ("192.0.2.1", wanting(name("a.test")), Some(Cause::Mismatch)),
+        ] {
+            assert_eq!(cause(target, hello.clone()), expected, "{target} {hello:?}");
+        }
+    }
+}

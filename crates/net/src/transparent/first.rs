@@ -13,8 +13,14 @@ use tokio::time::{Instant, sleep_until};
 
 /// The most that is read before it is known what it is.
 const LONGEST: usize = 16 * 1024;
-/// How long a beginning may stay one.
+/// How long the beginning of a ClientHello or a request may stay one.
 const TIME: Duration = Duration::from_secs(10);
+/// How long to wait for more of what is neither, as long as it could be a request of an unheard-of kind:
+/// some programs send one bare word and wait for an answer.
+const MOMENT: Duration = Duration::from_millis(250);
+/// Requests that servers know.
+const METHODS: [&str; 10] =
+    ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "PRI"];
 
 /// What a connection turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +55,18 @@ pub(super) async fn listen(
     first: Bytes,
 ) -> io::Result<(Spoken, Bytes)> {
     let mut first = BytesMut::from(first);
-    let mut deadline = None;
+    let mut began = None;
     let mut server_ended = false;
     loop {
-        if !first.is_empty()
-            && let Some(spoken) = recognise(&first)
-        {
+        let likely = recognise(&first);
+        if let Likely::Surely(spoken) = likely {
             return Ok((spoken, first.freeze()));
         }
         if first.len() >= LONGEST {
             return Ok((Spoken::Unfinished, first.freeze()));
         }
-        if !first.is_empty() && deadline.is_none() {
-            deadline = Some(Instant::now() + TIME);
+        if !first.is_empty() && began.is_none() {
+            began = Some(Instant::now());
         }
         let mut banner = [0; 4];
         tokio::select! {
@@ -79,7 +84,7 @@ pub(super) async fn listen(
                     return Ok((ended, first.freeze()));
                 }
             }
-            () = expire(deadline) => return Ok((Spoken::Unfinished, first.freeze())),
+            otherwise = expire(began, &likely) => return Ok((otherwise, first.freeze())),
         }
     }
 }
@@ -100,18 +105,39 @@ fn read(client: &TcpStream, first: &mut BytesMut) -> io::Result<Option<Spoken>> 
     }
 }
 
-/// What these bytes begin; nothing while they could still become TLS or HTTP.
-fn recognise(first: &[u8]) -> Option<Spoken> {
+/// What the first bytes of a client are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Likely {
+    /// This, whatever follows.
+    Surely(Spoken),
+    /// The beginning of a ClientHello or a request.
+    Beginning,
+    /// Perhaps a request, of a kind that nobody knows.
+    Unclear,
+}
+
+fn recognise(first: &[u8]) -> Likely {
     let tls = sniff(first);
     if let Hello::Client { sni, .. } = tls {
-        return Some(Spoken::Tls(sni));
+        return Likely::Surely(Spoken::Tls(sni));
     }
     match (tls, looks_like_http(first)) {
-        (_, Likeness::Yes) => Some(Spoken::Http),
-        (Hello::NeedMore, _) | (_, Likeness::NeedMore) => None,
-        _ if is_git(first) => Some(Spoken::Git),
-        _ => Some(Spoken::Other),
+        (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
+        (Hello::NeedMore, _) => Likely::Beginning,
+        _ if is_git(first) => Likely::Surely(Spoken::Git),
+        (_, Likeness::NeedMore) if is_method(first) => Likely::Beginning,
+        (_, Likeness::NeedMore) => Likely::Unclear,
+        _ => Likely::Surely(Spoken::Other),
     }
+}
+
+/// Whether the first word is a method, or could become one.
+fn is_method(first: &[u8]) -> bool {
+    let word = first.trim_ascii_start();
+    let word = word.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    METHODS.iter().any(|method| {
+        method.as_bytes().get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+    })
 }
 
 /// `0032git-upload-pack /path`: a length in four hexadecimal digits, and a service.
@@ -120,11 +146,15 @@ fn is_git(first: &[u8]) -> bool {
     first.iter().take(4).all(u8::is_ascii_hexdigit) && service.starts_with(b"git-")
 }
 
-async fn expire(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
+/// What it is when nothing more comes. Before the first byte there is no hurry.
+async fn expire(began: Option<Instant>, likely: &Likely) -> Spoken {
+    let Some(began) = began else { return std::future::pending().await };
+    let (patience, otherwise) = match likely {
+        Likely::Unclear => (MOMENT, Spoken::Other),
+        Likely::Beginning | Likely::Surely(_) => (TIME, Spoken::Unfinished),
+    };
+    sleep_until(began + patience).await;
+    otherwise
 }
 
 #[cfg(test)]
@@ -148,7 +178,7 @@ mod tests {
     async fn what_a_client_says_first() {
         for (said, spoken) in [
             (b"GET / HTTP/1.1\r\n".as_slice(), Spoken::Http),
-            (b"0032git-upload-pack /x", Spoken::Git),
+            (b"0032git-upload-pack /x\0host=a.test\0", Spoken::Git),
             (b"0032hello", Spoken::Other),
             (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", Spoken::Other),
             (b"*1\r\n$4\r\nPING\r\n", Spoken::Other),
@@ -185,6 +215,21 @@ mod tests {
         let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
         assert_eq!(heard.0, Spoken::Unfinished);
         assert!(start.elapsed() >= TIME);
+    }
+
+    #[tokio::test]
+    async fn a_bare_word_does_not_wait_long() {
+        for (said, spoken) in [(b"ruok".as_slice(), Spoken::Other), (b"ge", Spoken::Unfinished)] {
+            let (mut program, client, upstream, _server) = ends().await;
+            program.write_all(said).await.unwrap();
+            client.readable().await.unwrap();
+            tokio::time::pause();
+            let start = Instant::now();
+            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
+            assert_eq!(start.elapsed() < Duration::from_secs(1), spoken == Spoken::Other);
+            tokio::time::resume();
+        }
     }
 
     #[tokio::test]

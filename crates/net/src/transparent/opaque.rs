@@ -4,7 +4,7 @@ use crate::gateway::{Ward, refusal};
 use stockade_policy::{Cause, NetRefusal, Switch, Target};
 
 /// Refuses a stream whose requests cannot be seen, where the plan has something to say about them.
-pub(crate) fn may_pass(ward: &Ward, target: &Target) -> Result<(), NetRefusal> {
+pub(crate) fn may_pass(ward: &Ward, target: &Target) -> Result<(), Box<NetRefusal>> {
     let judge = ward.judge();
     let plan = judge.plan();
     let about = |rule: &&stockade_policy::RequestRule| {
@@ -12,11 +12,11 @@ pub(crate) fn may_pass(ward: &Ward, target: &Target) -> Result<(), NetRefusal> {
     };
     if let Some(rule) = plan.requests.iter().find(about) {
         let reason = "rules about its requests cannot be kept, because they cannot be seen".to_owned();
-        return Err(refusal(target, Cause::Request, reason, Some(rule.rule.clone())));
+        return Err(Box::new(refusal(target, Cause::Request, reason, Some(rule.rule.clone()))));
     }
     if plan.refuse_opaque_tunnels == Switch::Allowed {
         let reason = "tunnels whose content cannot be judged are refused".to_owned();
-        return Err(refusal(target, Cause::Protocol, reason, None));
+        return Err(Box::new(refusal(target, Cause::Protocol, reason, None)));
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! One connection that the kernel led here.
 
 use super::carry::carry;
+use crate::Via;
 use crate::dns::{self, Names};
 use crate::gateway::{Wanted, Ward, refusal, reset};
-use crate::Via;
 use bytes::Bytes;
 use rustix::net::sockopt::{ip_original_dst, ipv6_original_dst};
 use std::net::{IpAddr, SocketAddr};

@@ -120,6 +120,7 @@ mod tests {
             "/a/%2e%2e/b",
             "/a/%2E/b",
             "/a%2fb",
+            "/a%2eb",
             "/a%2Fb",
             "/a%5cb",
             "/a\\b",

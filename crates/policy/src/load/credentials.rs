@@ -9,9 +9,8 @@ use crate::pattern::Reading;
 use crate::rules::{List, Place, Rule};
 use crate::settings::PathEntry;
 use crate::settings::check::Findings;
-use crate::settings::credentials::{
-    AwsPair, Credential, CredentialMode, Credentials, Decode, Reach, Terminates,
-};
+use crate::settings::credential_check::{Reach, Terminates};
+use crate::settings::credentials::{AwsPair, Credential, CredentialMode, Credentials, Decode};
 use crate::{AwsPairPlan, CredentialPlan, CredentialSource, FileKind, Files, RuleRef, Switch};
 
 impl Draft {
@@ -91,11 +90,20 @@ impl Draft {
         voice: Voice,
         key: &str,
     ) {
-        let hosts = entry.inject_hosts.iter().flatten();
+        let hosts = match (&entry.inject_hosts, self.policy.shape) {
+            (Some(hosts), _) => {
+                hosts.iter().filter_map(|host| DomainPattern::parse_allowed(host).ok()).collect()
+            }
+            (None, Shape::Native) => Vec::new(),
+            // srt's users mean every host they allow.
+            (None, Shape::Srt) => {
+                self.policy.network.allowed.iter().map(|rule| rule.pattern.clone()).collect()
+            }
+        };
         let jwt = entry.decode == Some(Decode::Jwt) || entry.mask_claims.is_some();
         let origin = self.policy.book.origin(voice.source, key);
         let plan = CredentialPlan {
-            inject_hosts: hosts.filter_map(|host| DomainPattern::parse_allowed(host).ok()).collect(),
+            inject_hosts: hosts,
             extract: entry.extract.clone(),
             on_no_match: entry.on_extract_no_match.map(|choice| choice.shown().to_owned()),
             jwt_claims: jwt.then(|| entry.mask_claims.clone().unwrap_or_default()),

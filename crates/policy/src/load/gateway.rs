@@ -6,6 +6,7 @@ use crate::Switch;
 use crate::domain::DomainPattern;
 use crate::inputs::Shape;
 use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::rules::List;
 use crate::settings::network::{NetworkSettings, ParentProxy, TlsTerminate};
 use crate::settings::{PathEntry, SettingsError};
 use std::path::PathBuf;
@@ -65,6 +66,17 @@ impl Draft {
         if tls.ca_cert_path.is_some() != tls.ca_key_path.is_some() {
             let reason = "caCertPath and caKeyPath belong together";
             self.wrong(voice, "network.tlsTerminate", reason, "give both, or neither for a fresh one");
+        }
+        if let Some(key) = tls.ca_key_path.as_ref().filter(|key| !key.is_empty()) {
+            // Whoever reads it can pretend to be every host.
+            let literal = PathEntry::Literal(key.clone());
+            self.add_entry(
+                voice,
+                List::Seal,
+                ("network.tlsTerminate.caKeyPath", 0),
+                &literal,
+                Reading::SrtDeny,
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 //! Settings files: their shapes, and what can be wrong with them.
 
 pub(crate) mod check;
+pub(crate) mod credential_check;
 pub(crate) mod credentials;
 pub(crate) mod domain_entry;
 mod error;

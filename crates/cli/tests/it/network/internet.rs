@@ -19,8 +19,8 @@ pub(crate) use zone::Query;
 use crate::support::{Caller, World, is_root, skip};
 use land::Far;
 use serde_json::Value;
-use services::{Seen, Server};
-use std::cell::{OnceCell, RefCell};
+use services::Server;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::panic::resume_unwind;
@@ -32,19 +32,40 @@ use tempfile::TempDir;
 use web::{Manner, Web};
 use zone::Zone;
 
+/// The port it came to, and what it held.
+type Datagram = (u16, Vec<u8>);
+
 /// The rest of the world, seen from the caller's side.
 pub(crate) struct Internet {
     zone: Zone,
     web: Web,
-    secure: OnceCell<Seen>,
+    /// How much of the TLS server's log is forgotten.
+    forgotten: Cell<usize>,
     keys: OnceCell<SshKeys>,
-    datagrams: Arc<Mutex<Vec<(u16, Vec<u8>)>>>,
+    datagrams: Arc<Mutex<Vec<Datagram>>>,
     /// Ports that are served already: a test's body comes here once for each caller.
     taken: RefCell<HashSet<(&'static str, u16)>>,
     servers: RefCell<Vec<Server>>,
     /// Dropped before the files its servers use.
     far: Far,
     files: TempDir,
+}
+
+const BASE: &str = "/var/tmp";
+const PREFIX: &str = "stockade-it-net-";
+
+/// Removes files of runs that were killed; their networks and servers ended with them.
+fn sweep() {
+    for entry in std::fs::read_dir(BASE).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        if rest
+            .and_then(|rest| rest.split_once('-'))
+            .is_some_and(|(pid, _)| !Path::new("/proc").join(pid).exists())
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Runs a test's body for each caller, in a network of its own.
@@ -75,7 +96,9 @@ pub(crate) fn online<F: Fn(&Internet, &World) + Sync>(body: F) {
 
 impl Internet {
     fn open() -> std::io::Result<Self> {
-        let files = tempfile::Builder::new().prefix("stockade-it-net-").tempdir_in("/var/tmp")?;
+        sweep();
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let files = tempfile::Builder::new().prefix(&prefix).tempdir_in(BASE)?;
         std::fs::set_permissions(files.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         let far = land::settle(files.path())?;
         let web = Web::default();
@@ -88,7 +111,7 @@ impl Internet {
         Ok(Self {
             zone,
             web,
-            secure: OnceCell::new(),
+            forgotten: Cell::new(0),
             keys: OnceCell::new(),
             datagrams: Arc::default(),
             taken: RefCell::default(),
@@ -103,9 +126,7 @@ impl Internet {
         self.zone.forget();
         self.web.forget();
         self.datagrams.lock().expect("the log").clear();
-        if let Some(seen) = self.secure.get() {
-            seen.lock().expect("the log").clear();
-        }
+        self.forgotten.set(services::secured_so_far(self.files.path()));
     }
 
     /// Questions that came to a name server.
@@ -139,7 +160,7 @@ impl Internet {
     }
 
     /// Datagrams that came to watched ports.
-    pub(crate) fn datagrams(&self) -> Vec<(u16, Vec<u8>)> {
+    pub(crate) fn datagrams(&self) -> Vec<Datagram> {
         self.datagrams.lock().expect("the log").clone()
     }
 
@@ -201,18 +222,13 @@ impl Internet {
 
     /// Makes sure that HTTPS is served on port 443.
     pub(crate) fn secure(&self) -> &Self {
-        self.secure.get_or_init(|| {
-            let files = self.files();
-            let (seen, server) = self.far.run(move || services::secure(&files));
-            self.servers.borrow_mut().push(server);
-            seen
-        });
+        self.start(443, services::secure);
         self
     }
 
     /// Requests over TLS that arrived.
     pub(crate) fn secured(&self) -> Vec<Value> {
-        self.secure.get().map(|seen| seen.lock().expect("the log").clone()).unwrap_or_default()
+        services::secured(self.files.path(), self.forgotten.get())
     }
 
     /// A repository `project.git` for both git servers; its place.

@@ -2,7 +2,7 @@
 
 use super::internet::online;
 use super::{reported, srt_settings};
-use crate::support::{Live, World, eventually};
+use crate::support::{Live, Ran, World, eventually};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -38,9 +38,26 @@ impl Asking {
         line
     }
 
+    /// Says no to everything that is still asked, to the end of the run. A program that is refused on one
+    /// address tries the next, and that is a question of its own.
+    #[track_caller]
+    fn refuse_the_rest(mut self) -> Ran {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+            let question: Value =
+                serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+            if question["type"] == "ask" {
+                self.answer(&question, "deny");
+            }
+            line.clear();
+        }
+        self.live.finish(Duration::from_secs(60))
+    }
+
     fn answer(&mut self, question: &Value, reply: &str) {
         let line = json!({"id": question["id"], "answer": reply});
-        self.to.write_all(format!("{line}\n").as_bytes()).expect("an answer");
+        // A run that is over needs no answer.
+        let _ = self.to.write_all(format!("{line}\n").as_bytes());
     }
 }
 
@@ -72,7 +89,7 @@ fn a_no_is_a_no_and_is_on_record() {
                 Asking::begin(world, listed, "curl -sS --max-time 60 http://evil.test/; echo $?");
             let question = asking.question();
             asking.answer(&question, "deny");
-            let ran = asking.live.finish(Duration::from_secs(60));
+            let ran = asking.refuse_the_rest();
             assert_ne!(ran.out(), "0\n", "{ran}");
             let report: Value =
                 serde_json::from_slice(&fs::read(world.base.join("report.json")).unwrap()).unwrap();
@@ -100,7 +117,7 @@ fn an_answer_is_for_its_host_alone() {
         }
         assert!(next["subject"].as_str().unwrap().starts_with("evil.test"), "{next:#}");
         asking.answer(&next, "deny");
-        let ran = asking.live.finish(Duration::from_secs(60));
+        let ran = asking.refuse_the_rest();
         ran.exits(0);
         assert_eq!(net.served(), ["GET /", "GET /again"], "{ran}");
     });

@@ -106,6 +106,24 @@ fn some_hosts_are_left_alone() {
     });
 }
 
+#[test]
+fn tunnels_that_cannot_be_judged() {
+    online(|net, world| {
+        net.secure();
+        net.banner(2525);
+        let more =
+            || json!({"refuseOpaqueTunnels": true, "tlsTerminate": {"excludeDomains": ["other.test"]}});
+        let run = || looking(world, &["allow.test", "other.test"], more());
+        run().curl(&["https://allow.test/"]).gives("hello over h2.0\n");
+        let (answer, judged) = run().probe(&["talk", "allow.test:2525", "anything"]);
+        assert!(!answer.line().contains("anything"), "{}", answer.line());
+        judged.refused("connect", "allow.test:2525");
+        let judged = run().curl(&["https://other.test/"]);
+        assert!(!judged.ran.out().contains("hello"), "{}", judged.ran);
+        judged.refused("connect", "other.test:443");
+    });
+}
+
 /// A server that nobody vouches for is not vouched for by us.
 #[test]
 fn servers_are_checked() {

@@ -1,9 +1,9 @@
 //! Programs that know nothing of a proxy, by name and by address.
 
 use super::internet::{Internet, online};
-use super::{QUICK, allowing, root};
+use super::{QUICK, allowing, root, with_network};
 use crate::support::World;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -317,6 +317,31 @@ except OSError as error:
         let judged = allowing(world, &["allow.test"]).program(&["python3", "-c", text]);
         assert_eq!(judged.ran.out(), "220 the server speaks first\necho\ngaierror\n", "{}", judged.ran);
         judged.refused("resolve", "evil.test");
+    });
+}
+
+#[test]
+fn protocols_are_told_apart() {
+    online(|net, world| {
+        net.banner(2525);
+        net.silent(444);
+        let run = |protocols: &[&str]| {
+            with_network(world, json!({"allowedDomains": ["allow.test"], "protocols": protocols}))
+        };
+        run(&["http"]).curl(&["http://allow.test/"]).gives("hello from allow.test\n");
+        let judged = run(&["https"]).curl(&["http://allow.test/"]);
+        assert!(!judged.ran.out().contains("hello"), "{}", judged.ran);
+        judged.refused("connect", "allow.test:80");
+        let judged = run(&["http"]).curl(&["https://allow.test:444/"]);
+        judged.fails_quickly().refused("connect", "allow.test:444");
+        assert!(net.raw().is_empty(), "the hello arrived");
+        // What a server says first may be heard; nothing goes out to it.
+        let (answer, judged) = run(&["http"]).probe(&["talk", "allow.test:2525", "secret"]);
+        assert!(!answer.line().contains("secret"), "{}", answer.line());
+        judged.refused("connect", "allow.test:2525");
+        let (answer, judged) = run(&["tcp"]).probe(&["talk", "allow.test:2525", "hello"]);
+        assert!(answer.ok().ends_with("hello"), "{}", answer.line());
+        judged.clean();
     });
 }
 

@@ -265,6 +265,11 @@ impl Live {
         self.stdout.as_ref().expect("collected output").recv_timeout(patience).ok()
     }
 
+    /// The next bytes of standard error, if any come in that time.
+    pub(crate) fn next_error(&self, patience: Duration) -> Option<Vec<u8>> {
+        self.stderr.as_ref().expect("collected output").recv_timeout(patience).ok()
+    }
+
     /// Waits for the end without looking at output.
     pub(crate) fn reap(mut self) -> ExitStatus {
         self.wait(PATIENCE)

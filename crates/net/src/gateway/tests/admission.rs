@@ -72,7 +72,8 @@ async fn nobody_there_is_a_failure_and_no_refusal() {
 #[tokio::test]
 async fn another_plan_closes_what_it_refuses_and_nothing_else() {
     let server = echo().await;
-    let both = GatewayPlan { allowed: vec![rule("127.0.0.1"), rule("example.org")], ..GatewayPlan::default() };
+    let both =
+        GatewayPlan { allowed: vec![rule("127.0.0.1"), rule("example.org")], ..GatewayPlan::default() };
     let sandbox = Sandbox::toward(both, &server.to_string()).await;
     let mut client = sandbox.connect().await;
     client.write_all(b"\x02").await.unwrap();

@@ -1,7 +1,8 @@
 //! A connection waits for a person's answer.
 
-use super::super::testing::plan;
+use super::super::testing::{plan, rule};
 use super::{Sandbox, all, echo, exchange, is_reset};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade_policy::{Cause, GatewayPlan, Reply, Switch};
 
@@ -50,7 +51,8 @@ async fn a_yes_for_the_session_is_remembered() {
 #[tokio::test]
 async fn a_yes_ends_at_its_time() {
     let sandbox = sandbox().await;
-    let soon = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap() + Duration::from_secs(1);
+    let soon =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap() + Duration::from_secs(1);
     sandbox.witness.answer(Reply::Until { until: soon.as_millis() as u64 }, Duration::ZERO);
     assert!(exchange(&mut sandbox.connect().await, b"\x01").await.is_ok());
     sandbox.witness.answer(Reply::Deny, Duration::ZERO);
@@ -80,4 +82,18 @@ async fn a_yes_does_not_open_what_the_name_must_not_lead_to() {
     sandbox.witness.answer(Reply::Always, Duration::ZERO);
     assert!(is_reset(&all(&mut sandbox.connect().await).await));
     assert_eq!(sandbox.witness.causes(), [Cause::Address]);
+}
+
+#[tokio::test]
+async fn a_plan_that_changes_while_somebody_is_asked_counts() {
+    let sandbox = sandbox().await;
+    sandbox.witness.answer(Reply::Session, Duration::from_millis(200));
+    let mut client = sandbox.connect().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut denying = plan(&["127.0.0.1"]);
+    denying.asking = Switch::Allowed;
+    denying.denied.push(rule("asked.test"));
+    sandbox.ward.change(Arc::new(denying)).unwrap();
+    assert!(is_reset(&all(&mut client).await));
+    assert_eq!(sandbox.witness.causes(), [Cause::Denied]);
 }

@@ -8,7 +8,7 @@ mod terminated;
 mod upgrade;
 
 use super::{serve_plain, serve_proxy};
-use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Via};
+use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Vault, Via};
 use crate::gateway::testing::{Recorder, ward};
 use crate::gateway::{Wanted, Ward};
 use bytes::Bytes;
@@ -117,7 +117,11 @@ async fn admitted(plan: GatewayPlan, target: &str) -> (TcpStream, Arc<Recorder>,
 }
 
 /// A client of the proxy of a whole gateway.
-async fn gateway(plan: GatewayPlan, termination: Option<Arc<Termination>>) -> (Gateway, TcpStream) {
+async fn gateway(
+    plan: GatewayPlan,
+    termination: Option<Arc<Termination>>,
+    vault: Option<Arc<Vault>>,
+) -> (Gateway, TcpStream) {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let gateway = Gateway::open(GatewayOptions {
@@ -126,7 +130,7 @@ async fn gateway(plan: GatewayPlan, termination: Option<Arc<Termination>>) -> (G
         inward: None,
         witness: Recorder::new(),
         termination,
-        vault: None,
+        vault,
     });
     (gateway.unwrap(), TcpStream::connect(address).await.unwrap())
 }

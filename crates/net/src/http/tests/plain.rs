@@ -155,7 +155,7 @@ async fn a_change_of_policy_ends_streams() {
     let port = origin().await;
     for strip in [vec![], vec!["X".to_owned()]] {
         let allowed = GatewayPlan { strip_response_headers: strip, ..plan(&["127.0.0.1"]) };
-        let (gateway, mut client) = gateway(allowed, None).await;
+        let (gateway, mut client) = gateway(allowed, None, None).await;
         until(&mut client, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
         until(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await;
         gateway.change(Arc::new(plan(&[]))).unwrap();

@@ -145,14 +145,14 @@ async fn rules_about_requests_are_kept() {
     use stockade_policy::{RequestRule, Switch};
     let port = origin().await;
     let host = DomainPattern::parse_allowed("127.0.0.1").unwrap();
-    let refuse = RequestRule {
+    let reading = RequestRule {
         pattern: host,
-        methods: vec!["POST".into()],
+        methods: vec!["GET".into()],
         paths: vec!["/admin/**".into()],
-        verdict: Switch::Refused,
+        verdict: Switch::Allowed,
         rule: rule("x.test").rule,
     };
-    let plan = GatewayPlan { requests: vec![refuse], ..plan(&["127.0.0.1"]) };
+    let plan = GatewayPlan { requests: vec![reading], ..plan(&["127.0.0.1"]) };
     let (mut client, witness, _ward) = proxied(plan).await;
     let at = format!("127.0.0.1:{port}");
     until(&mut client, get(&format!("http://{at}/admin/x")), ">").await;

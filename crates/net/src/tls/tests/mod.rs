@@ -2,3 +2,4 @@ mod authority;
 mod hello;
 mod scene;
 mod terminate;
+mod upstream;

@@ -51,7 +51,7 @@ pub(super) async fn scene(alpn: &[&[u8]], serve: Serve, change: fn(&mut GatewayP
 }
 
 /// A server's own certificate, by an authority of its own.
-fn private_server(alpn: &[&[u8]]) -> (ServerConfig, String) {
+pub(super) fn private_server(alpn: &[&[u8]]) -> (ServerConfig, String) {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
@@ -69,7 +69,7 @@ fn private_server(alpn: &[&[u8]]) -> (ServerConfig, String) {
     (config, authority.pem())
 }
 
-async fn server(config: ServerConfig, serve: Serve) -> SocketAddr {
+pub(super) async fn server(config: ServerConfig, serve: Serve) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
@@ -114,7 +114,12 @@ impl Scene {
     }
 
     /// A client that trusts the bundle and asks `to` for the host `sni`.
-    pub(super) async fn shake(&self, to: &str, sni: &str, alpn: &[&[u8]]) -> io::Result<TlsStream<TcpStream>> {
+    pub(super) async fn shake(
+        &self,
+        to: &str,
+        sni: &str,
+        alpn: &[&[u8]],
+    ) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         for root in CertificateDer::pem_slice_iter(self.termination.bundle()) {
             let _ = roots.add(root.unwrap());

@@ -23,7 +23,7 @@ const SHOUT: Serve = |mut stream| {
 const GREET: Serve = |mut stream| {
     Box::pin(async move {
         stream.write_all(b"220 ready\r\n").await?;
-        stream.read(&mut [0; 64]).await?;
+        stream.read_to_end(&mut Vec::new()).await?;
         stream.shutdown().await
     })
 };
@@ -35,7 +35,7 @@ const ANSWER: Serve = |mut stream| {
             said.push(stream.read_u8().await?);
         }
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").await?;
-        stream.read(&mut [0; 64]).await?;
+        stream.read_to_end(&mut Vec::new()).await?;
         stream.shutdown().await
     })
 };
@@ -71,7 +71,9 @@ async fn a_client_that_trusts_the_bundle_meets_a_certificate_of_ours() {
     assert_eq!(one.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
     let other = scene.shake("a.example.org", "a.example.org", &[b"http/1.1"]).await.unwrap();
     assert_eq!(other.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
-    let certificate = |client: &tokio_rustls::client::TlsStream<_>| client.get_ref().1.peer_certificates().unwrap()[0].clone();
+    let certificate = |client: &tokio_rustls::client::TlsStream<_>| {
+        client.get_ref().1.peer_certificates().unwrap()[0].clone()
+    };
     assert_eq!(certificate(&one), certificate(&other));
     let third = scene.shake("b.example.org", "b.example.org", &[b"h2"]).await.unwrap();
     assert_ne!(certificate(&one), certificate(&third));
@@ -82,7 +84,10 @@ async fn a_request_is_answered() {
     for alpn in [&[&b"http/1.1"[..]][..], &[]] {
         let scene = scene(&[b"http/1.1"], ANSWER, plain).await;
         let mut client = scene.shake("a.example.org", "a.example.org", alpn).await.unwrap();
-        client.write_all(b"GET /x HTTP/1.1\r\nHost: a.example.org\r\nConnection: close\r\n\r\n").await.unwrap();
+        client
+            .write_all(b"GET /x HTTP/1.1\r\nHost: a.example.org\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
         let mut heard = Vec::new();
         client.read_to_end(&mut heard).await.unwrap();
         let heard = String::from_utf8(heard).unwrap();

@@ -157,7 +157,7 @@ fn public_hosts_need_no_rule() {
 #[test]
 fn protocols_are_judged_once_they_are_known() {
     let with = |protocols: &[Protocol]| {
-        judge(GatewayPlan { protocols: protocols.to_vec(), ..plan(&["a.test"], &[]) })
+        judge(GatewayPlan { protocols: protocols.to_vec(), ..plan(&["a.test", "db.test:5432"], &[]) })
     };
     let to = target("a.test:443");
     let web = with(&[Protocol::Http, Protocol::Https]);

@@ -121,9 +121,10 @@ fn ip(lines: &str) -> io::Result<()> {
 fn furnish_near(files: &Path) -> io::Result<()> {
     let (user, group) = Caller::User.ids();
     let own = fs::read_to_string("/etc/passwd")?;
+    let name = fs::read_to_string("/proc/sys/kernel/hostname")?;
     for (place, content) in [
         ("/etc/resolv.conf", format!("nameserver {RESOLVER}\n")),
-        ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n".to_owned()),
+        ("/etc/hosts", format!("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 {name}")),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
         ("/etc/passwd", format!("{own}tester:x:{user}:{group}::/nonexistent:/bin/sh\n")),
     ] {

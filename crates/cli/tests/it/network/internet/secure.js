@@ -1,4 +1,4 @@
-// A TLS server for HTTP/1 and HTTP/2. Prints one JSON line for every request.
+// A TLS server for HTTP/1 and HTTP/2. One JSON line for every request, written before its answer.
 'use strict';
 const crypto = require('crypto');
 const fs = require('fs');
@@ -6,7 +6,7 @@ const http2 = require('http2');
 const { spawn } = require('child_process');
 
 const [place, repositories] = process.argv.slice(2);
-const say = (line) => fs.writeSync(1, JSON.stringify(line) + '\n');
+const log = fs.openSync(place + '/secure.log', 'a');
 
 const server = http2.createSecureServer({
   allowHTTP1: true,
@@ -17,14 +17,15 @@ const server = http2.createSecureServer({
 function note(request, body) {
   const headers = {};
   for (const [name, value] of Object.entries(request.headers)) headers[name] = String(value);
-  say({
+  const line = {
     method: request.method,
     target: request.url,
     version: request.httpVersion,
     headers,
     sni: request.socket.servername || '',
     body: body.toString('latin1'),
-  });
+  };
+  fs.writeSync(log, JSON.stringify(line) + '\n');
 }
 
 server.on('request', (request, response) => {
@@ -127,4 +128,4 @@ server.on('upgrade', (request, socket) => {
 
 server.on('sessionError', () => {});
 server.on('tlsClientError', () => {});
-server.listen(443, '::', () => say({ ready: true }));
+server.listen(443, '::', () => fs.writeSync(1, 'ready\n'));

@@ -12,7 +12,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,9 +19,6 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const SECURE: &str = include_str!("secure.js");
-
-/// Requests that a TLS server saw, as JSON.
-pub(super) type Seen = Arc<Mutex<Vec<Value>>>;
 
 /// A server that ends, and has ended, when this is dropped.
 pub(super) struct Server {
@@ -62,7 +58,7 @@ fn serve(command: &mut Command, signal: i32, port: u16, log: &Path) -> Server {
 }
 
 /// HTTP/1 and HTTP/2 over TLS on port 443, with git repositories below `/git/`.
-pub(super) fn secure(files: &Path) -> (Seen, Server) {
+pub(super) fn secure(files: &Path) -> Server {
     let authority = authority();
     fs::write(files.join("certificate.pem"), &authority.certificate).expect("write");
     fs::write(files.join("key.pem"), &authority.key).expect("write");
@@ -70,18 +66,23 @@ pub(super) fn secure(files: &Path) -> (Seen, Server) {
     let mut command = Command::new("node");
     command.arg(files.join("secure.js")).arg(files).arg(files.join("repositories")).stdout(Stdio::piped());
     let mut child = start(&mut command, libc::SIGKILL);
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-    let first = lines.next().unwrap_or_else(|| panic!("node ended: {:?}", child.wait()));
-    assert!(first.contains("ready"), "{first}");
-    let seen = Seen::default();
-    let log = Arc::clone(&seen);
-    thread::spawn(move || {
-        for line in lines {
-            let line = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            log.lock().expect("the log").push(line);
-        }
-    });
-    (seen, Server { child, signal: libc::SIGKILL })
+    let mut first = String::new();
+    let mut said = BufReader::new(child.stdout.take().expect("piped"));
+    said.read_line(&mut first).expect("a line");
+    assert_eq!(first, "ready\n", "node ended: {:?}", child.wait());
+    Server { child, signal: libc::SIGKILL }
+}
+
+/// Requests that the TLS server saw, after the first `skip` bytes of its log. Each is there before its answer.
+pub(super) fn secured(files: &Path, skip: usize) -> Vec<Value> {
+    let text = fs::read_to_string(files.join("secure.log")).unwrap_or_default();
+    let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text[skip..].lines().map(line).collect()
+}
+
+/// How long that log is now.
+pub(super) fn secured_so_far(files: &Path) -> usize {
+    fs::metadata(files.join("secure.log")).map_or(0, |data| data.len() as usize)
 }
 
 /// A repository with one commit, below the directory both git servers serve.

@@ -11,8 +11,6 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) port: u16,
-    /// The address it was sent to.
-    pub(crate) at: String,
     pub(crate) method: String,
     pub(crate) target: String,
     /// Names in lower case.
@@ -155,9 +153,8 @@ fn read(reader: &mut BufReader<&TcpStream>, stream: &TcpStream) -> Option<Reques
         let (name, value) = line.split_once(':')?;
         headers.push((name.to_lowercase(), value.trim().to_owned()));
     }
-    let at = stream.local_addr().ok()?;
-    let (port, at) = (at.port(), at.ip().to_canonical().to_string());
-    let mut request = Request { port, at, method, target, headers, body: Vec::new() };
+    let port = stream.local_addr().ok()?.port();
+    let mut request = Request { port, method, target, headers, body: Vec::new() };
     if request.header("transfer-encoding") == "chunked" {
         loop {
             let size = usize::from_str_radix(line(reader)?.split(';').next()?, 16).ok()?;
@@ -184,10 +181,11 @@ fn line(reader: &mut BufReader<&TcpStream>) -> Option<String> {
 }
 
 fn reply(mut stream: &TcpStream, request: &Request) -> std::io::Result<()> {
-    let path = request
-        .target
-        .split_once("://")
-        .map_or(request.target.as_str(), |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+    // A proxy is asked for the whole address.
+    let path = match request.target.strip_prefix("http://") {
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => request.target.as_str(),
+    };
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let value = query.split_once('=').map_or("", |(_, value)| value);
     let head = |status: &str, more: &str, length: usize| {
