@@ -22,7 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     for default in [None, Some(443)] {
         if let Ok(target) = Target::parse(bytes, default) {
             let text = target.to_string();
-            assert_eq!(Target::parse(text.as_bytes(), None).as_ref(), Ok(&target), "{text:?} reads otherwise");
+            assert_eq!(
+                Target::parse(text.as_bytes(), None).as_ref(),
+                Ok(&target),
+                "{text:?} reads otherwise"
+            );
             assert_ne!(target.port, 0);
         }
     }

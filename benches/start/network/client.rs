@@ -102,7 +102,8 @@ fn connections(way: Way, target: SocketAddr, count: usize) -> Result<Vec<Duratio
 }
 
 fn reach(way: Way, target: SocketAddr) -> Result<TcpStream> {
-    let to = |address: &str| TcpStream::connect(address).with_context(|| format!("could not reach {address}"));
+    let to =
+        |address: &str| TcpStream::connect(address).with_context(|| format!("could not reach {address}"));
     let mut stream = match way {
         Way::Plain => to(&target.to_string())?,
         Way::Http | Way::Connect => to(&proxy("http_proxy")?)?,
@@ -163,7 +164,8 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for three in bytes.chunks(3) {
-        let number = three.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        let number =
+            three.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
         for at in 0..4 {
             let letter = LETTERS[(number >> (18 - 6 * at) & 63) as usize];
             text.push(if at <= three.len() { char::from(letter) } else { '=' });

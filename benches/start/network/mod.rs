@@ -130,7 +130,8 @@ fn connections(routes: &[Route<'_>], grounds: &Grounds, settings: &Path, rounds:
         medians.push((route.name, p50));
     }
     report.print(&table, &failed);
-    let of = |name| medians.iter().find(|(known, _)| *known == name).map(|(_, time)| time.as_secs_f64() * 1e3);
+    let of =
+        |name| medians.iter().find(|(known, _)| *known == name).map(|(_, time)| time.as_secs_f64() * 1e3);
     for name in ["transparent", "CONNECT", "SOCKS"] {
         let more = of(name).zip(of("direct")).map(|(ours, direct)| ours - direct);
         report.promise(format!("new connection, {name}: ms more at p50"), 0.5, more);
@@ -196,13 +197,18 @@ fn starts(tools: &Tools, grounds: &Grounds, rounds: usize, report: &mut Report) 
     }
     report.print(&table, &laps);
     let median = |name| samples_of(&laps, name).map(|samples| samples.median().as_secs_f64() * 1e3);
-    let more = median("with the gateway").zip(median("without the gateway")).map(|(with, without)| with - without);
+    let more =
+        median("with the gateway").zip(median("without the gateway")).map(|(with, without)| with - without);
     report.promise("gateway: start, ms more", 1.0, more);
 }
 
 impl Route<'_> {
     fn run(&self, grounds: &Grounds, settings: &Path, act: &str, number: usize) -> Result<String> {
-        let output = self.command(grounds, settings, act, number)?.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+        let output = self
+            .command(grounds, settings, act, number)?
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -250,7 +256,8 @@ fn srt_settings(grounds: &Grounds, server: &Server) -> Result<PathBuf> {
 
 fn program_name() -> Result<String> {
     let program = std::env::current_exe()?;
-    let name = program.file_name().and_then(|name| name.to_str()).context("this program has a strange name")?;
+    let name =
+        program.file_name().and_then(|name| name.to_str()).context("this program has a strange name")?;
     // The kernel keeps fifteen letters.
     Ok(name.chars().take(15).collect())
 }

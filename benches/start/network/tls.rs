@@ -55,11 +55,14 @@ pub(super) fn measure(
     ];
     let laps = race(rounds, Duration::ZERO, contenders);
     let direct = samples_of(&laps, DIRECT);
-    let mut table =
-        Table::new(format!("Download of {} MiB inside TLS", bytes >> 20), &["what", "median", "speed, × direct"]);
+    let mut table = Table::new(
+        format!("Download of {} MiB inside TLS", bytes >> 20),
+        &["what", "median", "speed, × direct"],
+    );
     for lap in &laps {
         if let Ok(samples) = &lap.result {
-            let ratio = direct.map_or_else(|| "-".to_owned(), |direct| format!("{:.2}", direct.ratio(samples)));
+            let ratio =
+                direct.map_or_else(|| "-".to_owned(), |direct| format!("{:.2}", direct.ratio(samples)));
             table.row([lap.name.clone(), readable(samples.median()), ratio]);
         }
     }

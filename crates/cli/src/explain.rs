@@ -18,7 +18,9 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
     let mut explanations = Vec::new();
     for subject in &subjects {
         let explained = match host(subject) {
-            Some(host) => runtime.policy().explain_host(host).map(Explained::Host).map_err(|error| error.to_string()),
+            Some(host) => {
+                runtime.policy().explain_host(host).map(Explained::Host).map_err(|error| error.to_string())
+            }
             None => {
                 let explained = runtime.policy().explain(subject, &RealFiles);
                 explained.map(Explained::Path).map_err(|error| error.to_string())

@@ -22,6 +22,6 @@ mod witness;
 
 pub use credentials::{AwsPair, Secret, StandIn, StandInError, Vault, VaultEntry};
 pub use doors::{Door, DoorKind, Inward};
-pub use gateway::{Gateway, GatewayError, GatewayOptions, HostStatistics, Statistics};
+pub use gateway::{Gateway, GatewayError, GatewayOptions, HostStatistics, Reserved, Statistics};
 pub use tls::{Termination, TlsError};
 pub use witness::{BoxFuture, NetRecord, Verdict, Via, Witness};

@@ -11,7 +11,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Witness: Send + Sync {
     /// Something was refused. Told before whoever is refused knows.
     fn refused(&self, refusal: &NetRefusal);
-    /// Asks whether it may be done after all. Whatever happens instead of an answer is a no.
+    /// Asks whether it may be done after all. Whatever happens instead of an answer is a no, and a no is on
+    /// record like everything that is refused.
     fn ask(&self, refusal: &NetRefusal) -> BoxFuture<'_, Reply>;
     /// A connection or request is over.
     fn record(&self, record: NetRecord);

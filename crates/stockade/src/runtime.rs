@@ -211,7 +211,7 @@ impl Runtime {
         }
         let Prepared { request, plan, .. } = prepared;
         let begun = Instant::now();
-        let equipment = network::equip(plan, &request.environment)?;
+        let mut equipment = network::equip(plan, &request.environment)?;
         let plan = Arc::clone(&equipment.plan);
         let mut connected = connect(wiring, &plan, &RealFiles)?;
         let mut recorder = self.keeper.recorder();
@@ -229,13 +229,14 @@ impl Runtime {
         let error = match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
                 let reload = Some(self.reload.clone());
-                match network::open(&equipment, &sandbox, recorder.name(), self.provider.kind(), reload) {
+                let warnings = std::mem::take(&mut equipment.warnings);
+                match network::open(equipment, &sandbox, recorder.name(), self.provider.kind(), reload) {
                     Ok(network) => {
                         let beside = Beside {
                             copying: Copying::begin(connected),
                             waiting: Waiting::new(self.desk.clone()),
                             network,
-                            warnings: equipment.warnings,
+                            warnings,
                         };
                         return Ok(Running::walled(running, sandbox, beside, recorder));
                     }

@@ -44,8 +44,7 @@ impl Control {
             return;
         }
         let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned());
-        let plan =
-            text.and_then(|text| self.policy.with_network(text).map_err(|errors| errors.to_string()));
+        let plan = text.and_then(|text| self.policy.with_network(text).map_err(|errors| errors.to_string()));
         let done = plan.and_then(|plan| {
             network.map_or(Ok(()), |network| network.change(plan).map_err(|error| error.to_string()))
         });

@@ -14,9 +14,7 @@ use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use stockade::{
-    CommandLine, Flags, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings, Switch,
-};
+use stockade::{CommandLine, Flags, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings, Switch};
 
 /// The settings file that is read when none is named.
 const DEFAULT_SETTINGS: &str = ".srt-settings.json";

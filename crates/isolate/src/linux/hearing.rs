@@ -83,6 +83,8 @@ impl Shared {
             }
             Said::Connected { id, who } => self.found(id, who),
             Said::Failed { errno, .. } => {
+                // It may have failed because the first process did, which is the better message.
+                self.hear_waiting_reports();
                 self.failed(Step::Broker, u32::MAX, errno);
                 self.kill();
             }

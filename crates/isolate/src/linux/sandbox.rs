@@ -353,9 +353,19 @@ impl Shared {
         self.control.async_io(Interest::READABLE, take_report).await
     }
 
-    /// A report that is there already.
-    fn waiting_report(&self) -> Option<Reported> {
-        take_report(self.control.get_ref()).ok().flatten()
+    /// Hears the reports that are there already.
+    pub(crate) fn hear_waiting_reports(&self) {
+        let mut unheard = 0;
+        loop {
+            match take_report(self.control.get_ref()) {
+                Ok(Some((report, carried))) => self.hear_init(report, carried),
+                // As above: the last words come after it.
+                Err(error) if unheard == 0 && Errno::from_io_error(&error) == Some(Errno::CONNRESET) => {
+                    unheard += 1;
+                }
+                _ => return,
+            }
+        }
     }
 }
 
@@ -389,9 +399,7 @@ async fn keep(shared: Arc<Shared>) {
                 None => {
                     brokered = false;
                     if !shared.broker.as_ref().is_some_and(BrokerHandle::ended_well) {
-                        while let Some((report, carried)) = shared.waiting_report() {
-                            shared.hear_init(report, carried);
-                        }
+                        shared.hear_waiting_reports();
                         // Every held call fails from now on; better to end than to go on like that.
                         shared.unbrokered.store(true, Ordering::Relaxed);
                         shared.kill();

@@ -21,6 +21,8 @@ const MOST: usize = 100_000;
 /// what is judged must be the name it asked for.
 pub(crate) struct Names {
     pool: RwLock<Pool>,
+    /// What this machine calls itself, which is what the sandbox calls itself.
+    own: String,
     pub(super) hush: Hush,
     pub(super) room: Room,
 }
@@ -34,14 +36,21 @@ struct Pool {
 impl Names {
     /// An empty pool.
     pub(crate) fn new() -> Self {
-        Self { pool: RwLock::default(), hush: Hush::default(), room: Room::default() }
+        let own = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
+        Self { pool: RwLock::default(), own, hush: Hush::default(), room: Room::default() }
+    }
+
+    /// Whether a name is the sandbox itself. Programs look their own host up, and not every list of hosts has it.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        name == "localhost" || name.ends_with(".localhost") || (!self.own.is_empty() && name == self.own)
     }
 
     /// The addresses that stand for a name; allots them the first time. `None` for a literal address, and
     /// once the pool is used up.
     pub(crate) fn addresses(&self, host: &Host) -> Option<(Ipv4Addr, Ipv6Addr)> {
         let Host::Name(name) = host else { return None };
-        let known = self.pool.read().unwrap_or_else(PoisonError::into_inner).numbers.get(name.as_str()).copied();
+        let known =
+            self.pool.read().unwrap_or_else(PoisonError::into_inner).numbers.get(name.as_str()).copied();
         let number = match known {
             Some(number) => number,
             None => self.pool.write().unwrap_or_else(PoisonError::into_inner).allot(name)?,
@@ -162,7 +171,8 @@ mod tests {
     fn threads_agree() {
         let names = Names::new();
         let all: Vec<_> = std::thread::scope(|scope| {
-            let each = || (0..500).map(|n| names.addresses(&Host::Name(format!("n{n}.test"))).unwrap()).collect();
+            let each =
+                || (0..500).map(|n| names.addresses(&Host::Name(format!("n{n}.test"))).unwrap()).collect();
             let running: Vec<_> = (0..4).map(|_| scope.spawn(each)).collect();
             running.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<Vec<_>>>()
         });

@@ -99,7 +99,7 @@ pub(super) async fn look_up(around: &impl Surroundings, host: &Host, kind: Kind)
 
 /// Loopback, and addresses turned into names.
 fn known_without_judging(names: &Names, name: &str, kind: Kind) -> Option<Answer> {
-    if name == "localhost" || name.ends_with(".localhost") {
+    if names.is_own(name) {
         return Some(addresses(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST, kind));
     }
     let address = reverse::address_of(name)?;

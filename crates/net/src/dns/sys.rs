@@ -44,7 +44,9 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
 fn switch_on(socket: RawFd, level: c_int, option: c_int) -> io::Result<()> {
     let one: c_int = 1;
     // SAFETY: the kernel reads one `c_int`, which outlives the call.
-    let done = unsafe { libc::setsockopt(socket, level, option, (&raw const one).cast(), size_of::<c_int>() as u32) };
+    let done = unsafe {
+        libc::setsockopt(socket, level, option, (&raw const one).cast(), size_of::<c_int>() as u32)
+    };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

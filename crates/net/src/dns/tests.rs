@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stockade_policy::{
-    Cause, DomainPattern, DomainRule, GatewayPlan, Host, Layer, NetJudge, NetLimits, NetRefusal, Origin, RuleRef,
-    Switch,
+    Cause, DomainPattern, DomainRule, GatewayPlan, Host, Layer, NetJudge, NetLimits, NetRefusal, Origin,
+    RuleRef, Switch,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};

@@ -23,6 +23,7 @@ impl Surroundings for Ward {
     }
 
     fn refuse(&self, refusal: NetRefusal) {
+        self.count_refused_name(&refusal.subject);
         self.refuse(refusal);
     }
 

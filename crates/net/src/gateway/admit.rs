@@ -25,8 +25,10 @@ impl Ward {
                 return Err(self.denied(&wanted, *refusal));
             }
             Ruling::Refused(refusal) => {
-                if self.asked(&refusal).await == Answered::No {
-                    return Err(self.denied(&wanted, *refusal));
+                match self.asked(&refusal).await {
+                    Answered::Yes => {}
+                    Answered::No => return Err(self.denied_by_somebody(&wanted, refusal)),
+                    Answered::Unasked => return Err(self.denied(&wanted, *refusal)),
                 }
                 // Answers take their time, and an answer can be a new rule.
                 judge = self.judge();
@@ -64,11 +66,18 @@ impl Ward {
         method: &str,
         path: &str,
     ) -> Result<(), Denied> {
-        if let Ruling::Refused(refusal) = self.judge().request(&admitted.target, method, path)
-            && self.asked(&refusal).await == Answered::No
-        {
-            self.count_refused(&admitted.target);
-            return Err(self.refuse(*refusal));
+        if let Ruling::Refused(refusal) = self.judge().request(&admitted.target, method, path) {
+            match self.asked(&refusal).await {
+                Answered::Yes => {}
+                Answered::No => {
+                    self.count_refused(&admitted.target);
+                    return Err(Denied { refusal });
+                }
+                Answered::Unasked => {
+                    self.count_refused(&admitted.target);
+                    return Err(self.refuse(*refusal));
+                }
+            }
         }
         self.count_request(&admitted.target);
         admitted.meter().request().map_err(|reached| Denied { refusal: reached.refusal })
@@ -84,7 +93,7 @@ impl Ward {
 
     /// Whether a person allows what the plan does not.
     async fn asked(self: &Arc<Self>, refusal: &NetRefusal) -> Answered {
-        if refusal.askable == Switch::Allowed { self.ask(refusal).await } else { Answered::No }
+        if refusal.askable == Switch::Allowed { self.ask(refusal).await } else { Answered::Unasked }
     }
 
     fn enter(self: &Arc<Self>, wanted: Wanted, allowance: Allowance, grant: Grant) -> Admitted {
@@ -101,8 +110,21 @@ impl Ward {
     }
 
     fn denied(&self, wanted: &Wanted, refusal: NetRefusal) -> Denied {
+        let record = self.refused_record(wanted, &refusal);
+        let denied = self.refuse(refusal);
+        self.witness().record(record);
+        denied
+    }
+
+    /// The witness was asked, and knows.
+    fn denied_by_somebody(&self, wanted: &Wanted, refusal: Box<NetRefusal>) -> Denied {
+        self.witness().record(self.refused_record(wanted, &refusal));
+        Denied { refusal }
+    }
+
+    fn refused_record(&self, wanted: &Wanted, refusal: &NetRefusal) -> NetRecord {
         self.count_refused(&wanted.target);
-        let record = NetRecord {
+        NetRecord {
             via: wanted.via,
             target: wanted.target.to_string(),
             address: None,
@@ -113,10 +135,7 @@ impl Ward {
             sent: 0,
             received: 0,
             duration_ms: 0,
-        };
-        let denied = self.refuse(refusal);
-        self.witness().record(record);
-        denied
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::ward::Ward;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stockade_policy::{NetRefusal, Reply};
 use tokio::sync::watch;
 
@@ -11,14 +11,17 @@ use tokio::sync::watch;
 const MOST_QUESTIONS: usize = 64;
 /// More connections that wait for answers than this are refused.
 const MOST_WAITING: usize = 1024;
-/// More remembered answers than this are not remembered: the person is asked again.
+/// More answers than this are not remembered: the person is asked again.
 const MOST_REMEMBERED: usize = 4096;
 
 /// What came of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
     Yes,
+    /// A person said no, or nobody did in time. The witness knows.
     No,
+    /// Nobody could be asked. The witness has to be told.
+    Unasked,
 }
 
 /// Open questions and remembered answers, by the subject of the refusal.
@@ -34,11 +37,15 @@ struct State {
     remembered: HashMap<String, Remembered>,
 }
 
-/// How long a yes holds.
+/// How long a no holds. Programs try a host's other address next, and nobody wants to say no to each.
+const NO_FOR: Duration = Duration::from_secs(3);
+
+/// How long an answer holds.
 #[derive(Clone, Copy, Debug)]
 enum Remembered {
     Always,
     Until(u64),
+    NotUntil(Instant),
 }
 
 impl Questions {
@@ -51,22 +58,23 @@ impl Questions {
         let remembered = match reply {
             Reply::Session | Reply::Always => Remembered::Always,
             Reply::Until { until } => Remembered::Until(until),
-            Reply::Once | Reply::Deny => return,
+            Reply::Deny => Remembered::NotUntil(Instant::now() + NO_FOR),
+            Reply::Once => return,
         };
         if state.remembered.len() < MOST_REMEMBERED {
             state.remembered.insert(subject.to_owned(), remembered);
         }
     }
 
-    fn remembers(state: &mut State, subject: &str) -> bool {
-        match state.remembered.get(subject) {
-            Some(Remembered::Always) => true,
-            Some(Remembered::Until(until)) if *until > now() => true,
-            Some(Remembered::Until(_)) => {
+    fn remembered(state: &mut State, subject: &str) -> Option<Answered> {
+        match state.remembered.get(subject)? {
+            Remembered::Always => Some(Answered::Yes),
+            Remembered::Until(until) if *until > now() => Some(Answered::Yes),
+            Remembered::NotUntil(until) if *until > Instant::now() => Some(Answered::No),
+            Remembered::Until(_) | Remembered::NotUntil(_) => {
                 state.remembered.remove(subject);
-                false
+                None
             }
-            None => false,
         }
     }
 }
@@ -98,15 +106,15 @@ impl Ward {
         let subject = &refusal.subject;
         let (mut answer, _waiting) = {
             let mut state = self.questions.state();
-            if Questions::remembers(&mut state, subject) {
-                return Answered::Yes;
+            if let Some(answered) = Questions::remembered(&mut state, subject) {
+                return answered;
             }
             if state.waiting >= MOST_WAITING {
-                return Answered::No;
+                return Answered::Unasked;
             }
             let answer = match state.open.get(subject) {
                 Some(open) => open.clone(),
-                None if state.open.len() >= MOST_QUESTIONS => return Answered::No,
+                None if state.open.len() >= MOST_QUESTIONS => return Answered::Unasked,
                 None => {
                     let (sender, receiver) = watch::channel(None);
                     state.open.insert(subject.clone(), receiver.clone());

@@ -11,6 +11,7 @@ mod meter;
 mod open;
 mod publish;
 mod registry;
+mod reserve;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -26,5 +27,6 @@ pub use error::GatewayError;
 pub(crate) use exchange::Exchange;
 pub(crate) use meter::{Direction, LimitReached, Meter};
 pub use open::{Gateway, GatewayOptions};
+pub use reserve::Reserved;
 pub use statistics::{HostStatistics, Statistics};
 pub(crate) use ward::Ward;

@@ -3,6 +3,7 @@
 use super::accept::{Places, accept};
 use super::error::GatewayError;
 use super::publish::{serve_forwarded, serve_published};
+use super::reserve::Reserved;
 use super::statistics::Statistics;
 use super::ward::Ward;
 use crate::credentials::Vault;
@@ -10,7 +11,6 @@ use crate::tls::Termination;
 use crate::{Door, DoorKind, Inward, Witness, dns, http, socks, transparent};
 use std::fmt;
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::{GatewayPlan, Publish};
@@ -23,6 +23,8 @@ pub struct GatewayOptions {
     pub plan: Arc<GatewayPlan>,
     /// The sandbox's listening sockets.
     pub doors: Vec<Door>,
+    /// The ports to publish on, where they were taken beforehand.
+    pub reserved: Reserved,
     /// The way into the sandbox's network; needed where ports are published.
     pub inward: Option<Arc<dyn Inward>>,
     /// Whoever is told what happens, and asked what may.
@@ -53,14 +55,14 @@ impl Gateway {
     /// Serves the doors from now on, on the runtime this is called from.
     pub fn open(options: GatewayOptions) -> Result<Self, GatewayError> {
         tokio::runtime::Handle::try_current().map_err(|_| GatewayError::NoRuntime)?;
-        let GatewayOptions { plan, doors, inward, witness, termination, vault } = options;
+        let GatewayOptions { plan, doors, mut reserved, inward, witness, termination, vault } = options;
         let ward = Ward::new(Arc::clone(&plan), witness, termination, vault)?;
         let gateway = Self { ward, places: Places::new(), inward, published: Mutex::default() };
         // Every door is tried before the first is served; what is spawned ends with `gateway` on an error.
         for Door { kind, socket } in doors {
             gateway.serve(kind, socket).map_err(|source| GatewayError::Door { kind, source })?;
         }
-        gateway.publish(&plan.publish)?;
+        gateway.publish(&plan.publish, &mut reserved)?;
         Ok(gateway)
     }
 
@@ -71,7 +73,7 @@ impl Gateway {
     pub fn change(&self, plan: Arc<GatewayPlan>) -> Result<(), GatewayError> {
         let wanted = plan.publish.clone();
         self.ward.change(plan)?;
-        self.publish(&wanted)
+        self.publish(&wanted, &mut Reserved::default())
     }
 
     /// What was used so far.
@@ -110,7 +112,7 @@ impl Gateway {
     }
 
     /// Makes the published ports those that are wanted: opens what is new, closes what is gone.
-    fn publish(&self, wanted: &[Publish]) -> Result<(), GatewayError> {
+    fn publish(&self, wanted: &[Publish], reserved: &mut Reserved) -> Result<(), GatewayError> {
         let mut published = self.published_ports();
         published.retain(|port| wanted.contains(&port.wanted));
         for port in wanted {
@@ -118,12 +120,11 @@ impl Gateway {
                 continue;
             }
             let inward = Arc::clone(self.inward.as_ref().ok_or(GatewayError::NoWayIn)?);
-            let (host, listener) = listen(port.host).map_err(|source| GatewayError::Publish {
-                host: port.host,
-                inside: port.inside,
-                source,
-            })?;
+            let taken = reserved.listener(*port)?;
             let inside = port.inside;
+            let unusable = |source| GatewayError::Publish { host: port.host, inside, source };
+            let host = taken.local_addr().map_err(unusable)?.port();
+            let listener = TcpListener::from_std(taken).map_err(unusable)?;
             let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), inside);
             let accepting = accept(Arc::clone(&self.ward), listener, Arc::clone(&self.places), serve);
             let (sender, gone) = oneshot::channel();
@@ -165,10 +166,4 @@ fn listener(socket: OwnedFd) -> io::Result<TcpListener> {
     let listener = std::net::TcpListener::from(socket);
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener)
-}
-
-fn listen(port: u16) -> io::Result<(u16, TcpListener)> {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-    let port = listener.local_addr()?.port();
-    Ok((port, self::listener(listener.into())?))
 }

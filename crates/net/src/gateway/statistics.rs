@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stockade_policy::Target;
 
 /// More hosts than this are counted together: names come from inside, and are without number.
 const MOST_HOSTS: usize = 1024;
@@ -47,13 +46,13 @@ struct Table {
 }
 
 impl Counts {
-    pub(super) fn add(&self, target: &Target, change: impl Fn(&mut HostStatistics)) {
+    pub(super) fn add(&self, host: &str, change: impl Fn(&mut HostStatistics)) {
         let mut table = self.table();
         change(&mut table.total);
-        let host = target.host.to_string();
-        let known = table.hosts.contains_key(&host);
-        if known || table.hosts.len() < MOST_HOSTS {
-            change(table.hosts.entry(host).or_default());
+        if let Some(known) = table.hosts.get_mut(host) {
+            change(known);
+        } else if table.hosts.len() < MOST_HOSTS {
+            change(table.hosts.entry(host.to_owned()).or_default());
         }
     }
 

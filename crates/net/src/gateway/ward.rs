@@ -187,16 +187,20 @@ impl Ward {
     }
 
     pub(super) fn count_refused(&self, target: &Target) {
-        self.counts.add(target, |host| host.refused += 1);
+        self.counts.add(&target.host.to_string(), |host| host.refused += 1);
+    }
+
+    pub(crate) fn count_refused_name(&self, name: &str) {
+        self.counts.add(name, |host| host.refused += 1);
     }
 
     pub(super) fn count_request(&self, target: &Target) {
-        self.counts.add(target, |host| host.requests += 1);
+        self.counts.add(&target.host.to_string(), |host| host.requests += 1);
     }
 
     pub(super) fn count_end(&self, target: &Target, meter: &Meter, verdict: Verdict) {
         let (sent, received) = meter.totals();
-        self.counts.add(target, |host| {
+        self.counts.add(&target.host.to_string(), |host| {
             match verdict {
                 Verdict::Allowed => host.connections += 1,
                 Verdict::Refused => host.refused += 1,

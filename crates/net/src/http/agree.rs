@@ -62,6 +62,14 @@ fn authority(text: &[u8]) -> Option<(Host, Option<u16>)> {
     }
 }
 
+/// The answer to something on a connection that was let in that cannot be read as a request, once it is told.
+pub(super) fn bad(admitted: &Admitted, wrong: BadRequest) -> Answer {
+    if wrong != BadRequest::TooSlow {
+        admitted.refuse(refusal(&admitted.target, Cause::Grammar, wrong.to_string(), None));
+    }
+    Answer::bad(wrong)
+}
+
 /// Judges one request on a connection that was let in; a refusal is told before this returns.
 pub(super) async fn judged(
     ward: &Arc<Ward>,
@@ -117,13 +125,17 @@ mod tests {
 
     #[test]
     fn odd_targets_are_refused() {
-        for target in ["x", "", "ftp://a.test/", "http:///x", "http://user@a.test/", "http://a.test:x/", "a.test:80"] {
+        for target in
+            ["x", "", "ftp://a.test/", "http:///x", "http://user@a.test/", "http://a.test:x/", "a.test:80"]
+        {
             assert_eq!(read(target, "a.test"), Err(BadRequest::Target), "{target:?}");
         }
         for target in ["http://b.test/", "http://a.test:81/", "http://a.test.b.test/"] {
             assert_eq!(read(target, "a.test"), Err(BadRequest::Differ), "{target:?}");
         }
-        for host in ["", "a.test, b.test", "a.test\0", "a.test/", "user@a.test", "a.test:", "a.test:0", "0x7f.1"] {
+        for host in
+            ["", "a.test, b.test", "a.test\0", "a.test/", "user@a.test", "a.test:", "a.test:0", "0x7f.1"]
+        {
             assert_eq!(read("/", host), Err(BadRequest::Host), "{host:?}");
         }
         assert_eq!(asked("/", None), Err(BadRequest::Host));

@@ -55,7 +55,9 @@ impl Answer {
     /// For a server that cannot be reached.
     pub(super) fn unreachable(error: &std::io::Error, text: String) -> Self {
         match error.kind() {
-            std::io::ErrorKind::TimedOut => Self::plain(StatusCode::GATEWAY_TIMEOUT, "upstream-timeout", text),
+            std::io::ErrorKind::TimedOut => {
+                Self::plain(StatusCode::GATEWAY_TIMEOUT, "upstream-timeout", text)
+            }
             _ => Self::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text),
         }
     }
@@ -91,7 +93,8 @@ impl Answer {
         headers.insert(MARK, HeaderValue::from_static(self.mark));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        if let Some(phrase) = self.phrase.and_then(|phrase| ReasonPhrase::try_from(phrase.into_bytes()).ok()) {
+        if let Some(phrase) = self.phrase.and_then(|phrase| ReasonPhrase::try_from(phrase.into_bytes()).ok())
+        {
             response.extensions_mut().insert(phrase);
         }
         response

@@ -17,19 +17,33 @@ enum State {
     /// So many bytes, then the end.
     Counted(u64),
     /// In the size of a chunk.
-    Size { read: usize, size: u64 },
+    Size {
+        read: usize,
+        size: u64,
+    },
     /// After the size, in what extensions say.
-    Extension { read: usize, size: u64 },
+    Extension {
+        read: usize,
+        size: u64,
+    },
     /// The line end of the size.
-    SizeEnd { size: u64 },
+    SizeEnd {
+        size: u64,
+    },
     /// In a chunk.
     Data(u64),
     /// The line end of a chunk.
     DataCr,
     DataLf,
     /// In the trailers; `at` counts within the line.
-    Trailer { read: usize, at: usize },
-    TrailerLf { read: usize, at: usize },
+    Trailer {
+        read: usize,
+        at: usize,
+    },
+    TrailerLf {
+        read: usize,
+        at: usize,
+    },
     Done,
 }
 

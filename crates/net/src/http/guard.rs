@@ -4,7 +4,7 @@
 //! gateway may be forgiving in another way. So the library only sees what the strict reader has passed.
 
 use super::body::BodyScan;
-use super::head::{BadRequest, Framing, Head, Upgrade};
+use super::head::{BadRequest, Framing, Head, Upgrade, may_be_whole};
 use bytes::{Buf, BytesMut};
 use std::io;
 use std::pin::Pin;
@@ -28,6 +28,8 @@ pub(super) struct Guard<S> {
     /// Bytes read; the first `passed` of them may be given on.
     held: BytesMut,
     passed: usize,
+    /// How many of them were looked at for a head.
+    looked: usize,
     phase: Phase,
     /// Requests given on.
     count: u64,
@@ -99,7 +101,19 @@ impl<S> Guard<S> {
     pub(super) fn new(stream: S, first: &[u8]) -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::default());
         let (held, phase) = (BytesMut::from(first), Phase::Head);
-        (Self { stream, held, passed: 0, phase, count: 0, gate: Arc::clone(&gate), timer: None }, gate)
+        (
+            Self {
+                stream,
+                held,
+                passed: 0,
+                looked: 0,
+                phase,
+                count: 0,
+                gate: Arc::clone(&gate),
+                timer: None,
+            },
+            gate,
+        )
     }
 
     /// The stream, and what was read from it and not given on.
@@ -109,6 +123,9 @@ impl<S> Guard<S> {
 
     /// Looks at the head that is held; false when it is not there in full.
     fn judge_head(&mut self) -> bool {
+        if !may_be_whole(&self.held, std::mem::replace(&mut self.looked, self.held.len())) {
+            return false;
+        }
         match Head::parse(&self.held) {
             Ok(None) => return false,
             Ok(Some(head)) => self.pass_head(&head),
@@ -124,6 +141,7 @@ impl<S> Guard<S> {
         }
         self.count += 1;
         self.timer = None;
+        self.looked = 0;
         self.passed = head.length;
         self.phase = match leaves {
             true => Phase::Waiting,
@@ -178,7 +196,11 @@ impl<S: AsyncRead + Unpin> Guard<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         loop {
             if this.passed > 0 {
@@ -205,7 +227,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
                     this.phase = Phase::Head;
                 }
                 Phase::Head => {
-                    if !this.held.is_empty() && this.judge_head() {
+                    if this.judge_head() {
                         continue;
                     }
                     match this.poll_fill(cx)? {

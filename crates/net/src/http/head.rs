@@ -1,6 +1,6 @@
 //! Reading the head of an HTTP/1 request strictly: whatever two readers could take in two ways is refused.
 
-use super::likeness::is_token;
+use super::likeness::{LONGEST_METHOD, is_token};
 use std::borrow::Cow;
 
 /// Bytes of one head.
@@ -97,9 +97,13 @@ impl Head {
             Err(httparse::Error::Version) => return Err(BadRequest::Version),
             Err(_) => return Err(BadRequest::Grammar),
         }
-        let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version) else {
+        let (Some(method), Some(target), Some(minor)) = (request.method, request.path, request.version)
+        else {
             return Err(BadRequest::Grammar);
         };
+        if method.len() > LONGEST_METHOD {
+            return Err(BadRequest::Grammar);
+        }
         let (mut host, mut length_line, mut encoding) = (None, None, None);
         let mut upgrade = Upgrade::None;
         for line in request.headers.iter() {
@@ -144,6 +148,12 @@ impl Upgrade {
     }
 }
 
+/// Whether a head that was not there in full when `looked` bytes were may be now. Whoever sends byte by byte
+/// must not have all of them read each time.
+pub(super) fn may_be_whole(held: &[u8], looked: usize) -> bool {
+    held.len() > LONGEST_HEAD || held.get(looked..).is_some_and(|fresh| fresh.contains(&b'\n'))
+}
+
 /// What the value of an Upgrade header asks for.
 pub(super) fn upgrade_of(value: &[u8]) -> Upgrade {
     let mut asked = Upgrade::None;
@@ -157,13 +167,15 @@ pub(super) fn upgrade_of(value: &[u8]) -> Upgrade {
 
 /// The length of a head, when its empty line is there. Every line end is CR LF, and no other CR or LF is.
 fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, BadRequest> {
-    let mut line = 0;
+    let (mut line, mut lines) = (0, 0);
     for (at, byte) in bytes.iter().enumerate().take(LONGEST_HEAD + 1) {
         match byte {
             b'\n' if at == 0 || bytes[at - 1] != b'\r' => return Err(BadRequest::LineEnd),
             b'\n' if at == 1 => return Err(BadRequest::Grammar),
             b'\n' if at - 1 == line => return Ok(Some(at + 1)),
-            b'\n' => line = at + 1,
+            // The first line is no header.
+            b'\n' if lines > MOST_HEADERS => return Err(BadRequest::TooMany),
+            b'\n' => (line, lines) = (at + 1, lines + 1),
             b' ' | b'\t' if at == line => return Err(BadRequest::Space),
             _ if at > 0 && bytes[at - 1] == b'\r' => return Err(BadRequest::LineEnd),
             _ => {}
@@ -184,7 +196,9 @@ fn framing(minor: u8, length: Option<&[u8]>, encoding: Option<&[u8]>) -> Result<
             let text = std::str::from_utf8(digits).map_err(|_| BadRequest::Length)?;
             text.parse().map(Framing::Length).map_err(|_| BadRequest::Length)
         }
-        (None, Some(encoding)) if minor == 1 && encoding.eq_ignore_ascii_case(b"chunked") => Ok(Framing::Chunked),
+        (None, Some(encoding)) if minor == 1 && encoding.eq_ignore_ascii_case(b"chunked") => {
+            Ok(Framing::Chunked)
+        }
         (None, Some(_)) => Err(BadRequest::Encoding),
     }
 }

@@ -2,14 +2,14 @@
 
 use super::answer::Answer;
 use super::flow::{Body, Flow, Tally};
-use crate::credentials::{Channel, RequestBody, Signing};
+use crate::credentials::{Channel, RequestBody, Signing, Stray};
 use crate::gateway::{Direction, refusal};
 use bytes::Bytes;
 use http::{StatusCode, header, request};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use stockade_policy::Cause;
+use stockade_policy::{Cause, NetRefusal};
 
 /// Puts real values into the head, as far as they are for this target, and gives the body to send.
 pub(super) async fn inject(
@@ -21,8 +21,7 @@ pub(super) async fn inject(
     let Some(vault) = tally.ward.vault() else { return Ok(Flow::new(body, tally).boxed_unsync()) };
     let injected = vault.inject(&tally.admitted.target, channel, head).map_err(cannot_sign)?;
     for stray in &injected.strays {
-        // A stand-in that stays one is harmless, but somebody should know where it was sent.
-        tally.ward.refuse(refusal(&stray.to, Cause::Denied, stray.to_string(), None));
+        tally.ward.refuse(strayed(stray));
     }
     match injected.body {
         RequestBody::Untouched => Ok(Flow::new(body, tally).boxed_unsync()),
@@ -59,4 +58,9 @@ fn cannot_sign(error: impl std::fmt::Display) -> Answer {
 fn too_long(why: &str) -> Answer {
     let text = format!("the body of the request could not be collected for its signature: {why}");
     Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", text)
+}
+
+/// A stand-in that stays one is harmless, but somebody should know where it was sent.
+fn strayed(stray: &Stray) -> NetRefusal {
+    refusal(&stray.to, Cause::Denied, stray.to_string(), None)
 }

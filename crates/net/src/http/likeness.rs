@@ -11,11 +11,11 @@ pub(crate) enum Likeness {
     Yes,
 }
 
-const LONGEST_METHOD: usize = 64;
+/// Bytes of a method.
+pub(super) const LONGEST_METHOD: usize = 64;
 /// A request line that has not ended by then ends in the parser's refusal.
 const LONGEST_LINE: usize = 8 * 1024;
-const COMMON: [&str; 9] =
-    ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"];
+const COMMON: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"];
 
 /// Whether the first bytes of a stream are an HTTP request.
 ///

@@ -172,9 +172,10 @@ impl Lines {
         let admitted = Arc::clone(admitted);
         self.ward.spawn(async move {
             tokio::select! {
+                biased;
+                () = admitted.closed() => {}
                 // Whoever waits for an answer hears of an error there.
                 _ = connection => {}
-                () = admitted.closed() => {}
             }
         });
     }

@@ -8,9 +8,9 @@ use super::lines::{Speech, not_dialled};
 use super::road::{Kind, Next, Road};
 use super::server::{serve_first, serve_second};
 use super::splice::splice;
+use crate::Via;
 use crate::gateway::{Wanted, Ward};
 use crate::transparent::carry;
-use crate::Via;
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response, StatusCode, Version, header};
 use http_body_util::{BodyExt, Empty};
@@ -108,7 +108,10 @@ impl Road {
         let admitted = self.ward.admit(Wanted { target, via: Via::Connect, spoken: None }).await;
         let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
         self.ward.dial_ahead(&admitted).await.map_err(|error| not_dialled(&error))?;
-        self.turn_into(Next::Tunnel { client: hyper::upgrade::on(&mut request), admitted: Box::new(admitted) });
+        self.turn_into(Next::Tunnel {
+            client: hyper::upgrade::on(&mut request),
+            admitted: Box::new(admitted),
+        });
         Ok(Response::new(Empty::new().map_err(|no| match no {}).boxed_unsync()))
     }
 }

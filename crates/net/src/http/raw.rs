@@ -1,6 +1,6 @@
 //! Requests read and judged one by one, answers passed on unseen: as quick as no looking at all.
 
-use super::agree::{asked, judged};
+use super::agree::{Form, asked, bad, judged};
 use super::answer::Answer;
 use super::body::BodyScan;
 use super::flow::too_long;
@@ -167,10 +167,10 @@ impl Talk<'_> {
         let head = match requests.head().await {
             Ok(Some(head)) => head,
             Ok(None) => return Ok(None),
-            Err(NoHead::Bad(wrong)) => return Err(Stop::Refused(Answer::bad(wrong))),
+            Err(NoHead::Bad(wrong)) => return Err(Stop::Refused(bad(self.admitted, wrong))),
             Err(NoHead::Gone) => return Err(Stop::Failed),
         };
-        let wrong = |wrong| Stop::Refused(Answer::bad(wrong));
+        let wrong = |wrong| Stop::Refused(bad(self.admitted, wrong));
         if head.method == "CONNECT" {
             return Err(wrong(BadRequest::Target));
         }
@@ -178,7 +178,7 @@ impl Talk<'_> {
             return Err(wrong(BadRequest::Framing));
         }
         let asked = asked(&head.target, head.host.as_deref()).map_err(wrong)?;
-        if asked.form == super::agree::Form::Https {
+        if asked.form == Form::Https {
             return Err(wrong(BadRequest::Target));
         }
         self.seen.begin(&head.method, &asked.path);
@@ -209,12 +209,17 @@ impl Talk<'_> {
     }
 
     fn refuse(&self, wrong: BadRequest) -> Stop {
-        let answer = Answer::bad(wrong);
+        let answer = bad(self.admitted, wrong);
         self.seen.refused(&answer);
         Stop::Refused(answer)
     }
 
-    async fn pass_head(&self, requests: &mut Requests<'_>, head: &Head, upstream: &Upstream) -> io::Result<()> {
+    async fn pass_head(
+        &self,
+        requests: &mut Requests<'_>,
+        head: &Head,
+        upstream: &Upstream,
+    ) -> io::Result<()> {
         let bytes = requests.held.split_to(head.length);
         self.seen.sent();
         match head.upgrade {
@@ -223,12 +228,18 @@ impl Talk<'_> {
         }
     }
 
-    async fn pass_body(&self, requests: &mut Requests<'_>, framing: Framing, upstream: &Upstream) -> Result<(), Stop> {
+    async fn pass_body(
+        &self,
+        requests: &mut Requests<'_>,
+        framing: Framing,
+        upstream: &Upstream,
+    ) -> Result<(), Stop> {
         let mut scan = BodyScan::new(framing);
         let mut left = self.most();
         while !scan.is_done() {
             requests.more().await.map_err(|_| Stop::Failed)?;
-            let part = scan.follow(&requests.held).map_err(|wrong| Stop::Broken(Answer::bad(wrong)))?;
+            let part =
+                scan.follow(&requests.held).map_err(|wrong| Stop::Broken(bad(self.admitted, wrong)))?;
             if let Some(left) = &mut left {
                 *left = left.checked_sub(part as u64).ok_or_else(|| Stop::Broken(self.too_long()))?;
             }

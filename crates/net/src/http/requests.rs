@@ -1,7 +1,7 @@
 //! Reading requests from a client whose bytes go on unchanged.
 
 use super::guard::HEAD_TIME;
-use super::head::{BadRequest, Head};
+use super::head::{BadRequest, Head, may_be_whole};
 use bytes::BytesMut;
 use std::io;
 use tokio::net::TcpStream;
@@ -38,8 +38,11 @@ impl<'a> Requests<'a> {
             }
         }
         let deadline = Instant::now() + HEAD_TIME;
+        let mut looked = 0;
         loop {
-            if let Some(head) = Head::parse(&self.held).map_err(NoHead::Bad)? {
+            if may_be_whole(&self.held, std::mem::replace(&mut looked, self.held.len()))
+                && let Some(head) = Head::parse(&self.held).map_err(NoHead::Bad)?
+            {
                 return Ok(Some(head));
             }
             match timeout_at(deadline, self.read(PIECE)).await {

@@ -1,6 +1,6 @@
 //! The road of one request: what it asks for, whether it may, on to the server and back.
 
-use super::agree::{Asked, Form, asked, judged};
+use super::agree::{Asked, Form, asked, bad, judged};
 use super::answer::Answer;
 use super::flow::{Body, Flow, Tally, too_long};
 use super::guard::Gate;
@@ -8,7 +8,7 @@ use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, failed};
 use super::{inject, translate};
 use crate::credentials::Channel;
-use crate::gateway::{Admitted, Direction, Exchange, Ward, Wanted};
+use crate::gateway::{Admitted, Direction, Exchange, Wanted, Ward};
 use crate::{Verdict, Via};
 use http::{Method, Request, Response, StatusCode, header, request};
 use http_body::Body as _;
@@ -68,9 +68,11 @@ impl Road {
         let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
             Ok(()) if request.method() == Method::CONNECT => self.connect(request).await,
             Ok(()) => self.forward(request).await,
-            Err(wrong) => Err(Answer::bad(wrong)),
+            Err(wrong) => Err(self.bad(wrong)),
         };
-        answered.unwrap_or_else(|answer| answer.response().map(|body| body.map_err(|no| match no {}).boxed_unsync()))
+        answered.unwrap_or_else(|answer| {
+            answer.response().map(|body| body.map_err(|no| match no {}).boxed_unsync())
+        })
     }
 
     async fn forward(self: &Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Answer> {
@@ -98,9 +100,9 @@ impl Road {
             _ => named,
         };
         if more.is_some() {
-            return Err(Answer::bad(BadRequest::Host));
+            return Err(self.bad(BadRequest::Host));
         }
-        let asked = asked(&request.uri().to_string(), named).map_err(Answer::bad)?;
+        let asked = asked(&request.uri().to_string(), named).map_err(|wrong| self.bad(wrong))?;
         match (&self.kind, self.speech, asked.form) {
             (Kind::Proxy, _, Form::Http) => Ok(asked),
             (Kind::Proxy, _, Form::Origin) => Err(Answer::plain(
@@ -116,7 +118,14 @@ impl Road {
             (_, _, Form::Origin) => Ok(asked),
             (_, Speech::Plain | Speech::PlainTwo, Form::Http) => Ok(asked),
             (_, Speech::Tls | Speech::TlsTwo, Form::Https) => Ok(asked),
-            _ => Err(Answer::bad(BadRequest::Target)),
+            _ => Err(self.bad(BadRequest::Target)),
+        }
+    }
+
+    fn bad(&self, wrong: BadRequest) -> Answer {
+        match &self.kind {
+            Kind::Admitted(admitted) => bad(admitted, wrong),
+            Kind::Proxy => Answer::bad(wrong),
         }
     }
 

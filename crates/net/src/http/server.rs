@@ -51,7 +51,8 @@ where
         .max_headers(super::head::MOST_HEADERS)
         .max_buf_size(LARGEST_BUFFER)
         .writev(true);
-    let connection = server.serve_connection(TokioIo::new(client), service_fn(answering(road))).with_upgrades();
+    let connection =
+        server.serve_connection(TokioIo::new(client), service_fn(answering(road))).with_upgrades();
     // How it ended is in the records of its requests.
     until_closed(road, connection).await;
     road.next()
@@ -92,7 +93,8 @@ where
 /// The function that answers requests.
 fn answering(
     road: &Arc<Road>,
-) -> impl Fn(Request<Incoming>) -> crate::BoxFuture<'static, Result<http::Response<Body>, Infallible>> + use<> {
+) -> impl Fn(Request<Incoming>) -> crate::BoxFuture<'static, Result<http::Response<Body>, Infallible>> + use<>
+{
     let road = Arc::clone(road);
     move |request| {
         let road = Arc::clone(&road);
@@ -103,8 +105,9 @@ fn answering(
 /// Runs a connection until it ends, or the policy says so.
 async fn until_closed(road: &Road, connection: impl Future) {
     tokio::select! {
-        _ = connection => {}
+        biased;
         () = closed(&road.kind) => {}
+        _ = connection => {}
     }
 }
 

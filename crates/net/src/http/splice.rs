@@ -8,8 +8,13 @@ const PIECE: usize = 16 * 1024;
 
 /// Carries bytes both ways until both sides have ended, one has failed, a limit is reached or the policy has
 /// changed. `first` was read from the client already and goes first.
-pub(super) async fn splice<C, S>(client: C, server: S, first: Vec<u8>, admitted: &Admitted, exchange: &Exchange)
-where
+pub(super) async fn splice<C, S>(
+    client: C,
+    server: S,
+    first: Vec<u8>,
+    admitted: &Admitted,
+    exchange: &Exchange,
+) where
     C: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
 {

@@ -87,7 +87,9 @@ fn drop_connection_headers(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &header::CONNECTION)
         .filter_map(|token| HeaderName::from_bytes(token.as_bytes()).ok())
         // Whoever names one of these would have it vanish from under the server.
-        .filter(|name| ![header::HOST, header::CONTENT_LENGTH, header::AUTHORIZATION, header::COOKIE].contains(name))
+        .filter(|name| {
+            ![header::HOST, header::CONTENT_LENGTH, header::AUTHORIZATION, header::COOKIE].contains(name)
+        })
         .collect();
     for name in OF_CONNECTION.iter().chain(&named) {
         headers.remove(name);
@@ -167,7 +169,10 @@ mod tests {
     fn the_second_version_goes_both_ways() {
         let mut head = head("https://a.test/x", &[("cookie", "a=1"), ("cookie", "b=2")]);
         outward(&mut head, &target("a.test:443"), 443);
-        assert_eq!((head.headers["host"].as_bytes(), &head.headers["cookie"]), (&b"a.test"[..], &"a=1; b=2".parse().unwrap()));
+        assert_eq!(
+            (head.headers["host"].as_bytes(), &head.headers["cookie"]),
+            (&b"a.test"[..], &"a=1; b=2".parse().unwrap())
+        );
         second(&mut head, "https").unwrap();
         assert_eq!(head.uri, "https://a.test/x");
         assert!(!head.headers.contains_key("host"));
@@ -175,7 +180,8 @@ mod tests {
 
     #[test]
     fn answers_lose_what_is_to_be_stripped() {
-        let response = Response::builder().header("set-cookie", "a").header("connection", "close").header("x", "1");
+        let response =
+            Response::builder().header("set-cookie", "a").header("connection", "close").header("x", "1");
         let mut head: response::Parts = response.body(()).unwrap().into_parts().0;
         inward(&mut head, &["Set-Cookie".into(), "bad name".into()]);
         assert_eq!(head.headers.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), ["x"]);

@@ -33,7 +33,9 @@ impl ParentProxyAddress {
     pub(crate) fn parse(url: &str) -> Result<Self, ProxyAddressError> {
         let rest = match url.trim().split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => return Err(ProxyAddressError::OverTls),
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
+                return Err(ProxyAddressError::OverTls);
+            }
             Some(_) => return Err(ProxyAddressError::Form),
             None => url.trim(),
         };
@@ -110,7 +112,9 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
     let parsed = response.parse(&head).map_err(|_| refused("the proxy's answer is not HTTP".into()))?;
     match response.code {
         Some(200..=299) if parsed.is_complete() => Ok(()),
-        Some(code) => Err(refused(format!("the proxy answered {code} {}", response.reason.unwrap_or_default()))),
+        Some(code) => {
+            Err(refused(format!("the proxy answered {code} {}", response.reason.unwrap_or_default())))
+        }
         None => Err(refused("the proxy's answer is not HTTP".into())),
     }
 }
@@ -193,7 +197,8 @@ mod tests {
             request
         });
         let target = Target::parse(b"a.test:443", None).unwrap();
-        let result = tunnel_over(&mut near, &target, Some("Basic x")).await.map_err(|error| error.to_string());
+        let result =
+            tunnel_over(&mut near, &target, Some("Basic x")).await.map_err(|error| error.to_string());
         let request = proxy.await.unwrap();
         let mut rest = Vec::new();
         near.read_to_end(&mut rest).await.unwrap();

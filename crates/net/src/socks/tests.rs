@@ -19,6 +19,7 @@ pub(crate) fn open(
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let gateway = Gateway::open(GatewayOptions {
+        reserved: crate::Reserved::default(),
         plan: Arc::new(plan),
         doors: vec![Door { kind: DoorKind::Socks, socket: listener.into() }],
         inward: None,
@@ -127,7 +128,8 @@ async fn refusals_have_their_replies() {
 #[tokio::test]
 async fn a_name_that_leads_where_it_must_not_is_refused() {
     let witness = Recorder::new();
-    let (_gateway, door) = open(plan(&["localhost"]), &witness, None);
+    let denied_addresses = vec!["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
+    let (_gateway, door) = open(GatewayPlan { denied_addresses, ..plan(&["localhost"]) }, &witness, None);
     assert_eq!(ask(door, b"localhost", 80).await.1, 2);
     assert_eq!(witness.causes(), [Cause::Address]);
 }

@@ -7,7 +7,11 @@ pub fn client_hello(bytes: &[u8]) {
     let whole = sniff(bytes);
     if let Hello::Client { sni: Some(host), .. } = &whole {
         let text = host.to_string();
-        assert_eq!(stockade_policy::Host::parse(text.as_bytes()).as_ref(), Ok(host), "{text:?} reads otherwise");
+        assert_eq!(
+            stockade_policy::Host::parse(text.as_bytes()).as_ref(),
+            Ok(host),
+            "{text:?} reads otherwise"
+        );
     }
     // What has been decided stays decided when more comes.
     if whole != Hello::NeedMore {

@@ -72,6 +72,10 @@ fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<
                 return Ok(Way::Terminate);
             }
         }
+        Spoken::Misnamed(name) => {
+            let reason = format!("the TLS client asks for {name:?}, which is not one host's name");
+            return Err(Box::new(refusal(target, Cause::Mismatch, reason, None)));
+        }
         Spoken::Http => {
             judged(admitted, Protocol::Http)?;
             return Ok(Way::Http);

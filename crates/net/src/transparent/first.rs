@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 /// The most that is read before it is known what it is.
-const LONGEST: usize = 16 * 1024;
+const LONGEST: usize = 32 * 1024;
 /// How long the beginning of a ClientHello or a request may stay one.
 const TIME: Duration = Duration::from_secs(10);
 /// How long to wait for more of what is neither, as long as it could be a request of an unheard-of kind:
@@ -27,6 +27,8 @@ const METHODS: [&str; 10] =
 pub(super) enum Spoken {
     /// The client began TLS.
     Tls(Option<Host>),
+    /// The client began TLS with more names than one, or with one that is none.
+    Misnamed(String),
     /// The client began an HTTP/1 request.
     Http,
     /// The client began git's own protocol.
@@ -118,8 +120,11 @@ enum Likely {
 
 fn recognise(first: &[u8]) -> Likely {
     let tls = sniff(first);
-    if let Hello::Client { sni, .. } = tls {
-        return Likely::Surely(Spoken::Tls(sni));
+    match tls {
+        Hello::Client { sni, .. } => return Likely::Surely(Spoken::Tls(sni)),
+        Hello::BadName(name) => return Likely::Surely(Spoken::Misnamed(name)),
+        Hello::Broken => return Likely::Surely(Spoken::Unfinished),
+        Hello::NotTls | Hello::NeedMore => {}
     }
     match (tls, looks_like_http(first)) {
         (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
@@ -182,6 +187,8 @@ mod tests {
             (b"0032hello", Spoken::Other),
             (b"\x00\x00\x00\x08\x04\xd2\x16\x2f", Spoken::Other),
             (b"*1\r\n$4\r\nPING\r\n", Spoken::Other),
+            // A record of a handshake that is longer than any.
+            (b"\x16\x03\x01\x40\x00\x01\xff\xff\xff", Spoken::Unfinished),
         ] {
             let (mut program, client, upstream, _server) = ends().await;
             program.write_all(said).await.unwrap();

@@ -5,7 +5,7 @@ use crate::credentials::{self, Masked};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use stockade_net::{Termination, Vault};
+use stockade_net::{Reserved, Termination, Vault};
 use stockade_policy::{CredentialSource, Mount, MountKind, Plan, Variable};
 
 /// Who may read a file that is laid into a sandbox: everybody there.
@@ -14,12 +14,14 @@ const READABLE: u32 = 0o644;
 const UNREADABLE: u32 = 0;
 
 /// What the engine builds, and what the gateway has to know besides.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Equipment {
     /// The plan with certificates and stand-ins in it.
     pub(crate) plan: Arc<Plan>,
     pub(crate) termination: Option<Arc<Termination>>,
     pub(crate) vault: Option<Arc<Vault>>,
+    /// The ports of the host that the sandbox's are published on.
+    pub(crate) reserved: Reserved,
     /// What the person should know.
     pub(crate) warnings: Vec<String>,
 }
@@ -30,8 +32,10 @@ pub(crate) fn equip(
     environment: &[(OsString, OsString)],
 ) -> Result<Equipment, NetworkError> {
     let Some(gateway) = plan.network.gateway() else {
-        return Ok(Equipment { plan, termination: None, vault: None, warnings: Vec::new() });
+        let (reserved, warnings) = (Reserved::default(), Vec::new());
+        return Ok(Equipment { plan, termination: None, vault: None, reserved, warnings });
     };
+    let reserved = Reserved::take(&gateway.publish)?;
     let termination = gateway.tls.as_ref().map(|tls| Termination::new(tls).map(Arc::new)).transpose()?;
     let Masked { vault, variables, contents, withheld, warnings } = credentials::prepare(&plan, environment)?;
     let bundle = gateway.tls.as_ref().map(|tls| tls.bundle.clone());
@@ -62,5 +66,5 @@ pub(crate) fn equip(
         });
         plan.mounts.splice(last..last, mounts);
     }
-    Ok(Equipment { plan: equipped, termination, vault, warnings })
+    Ok(Equipment { plan: equipped, termination, vault, reserved, warnings })
 }

@@ -79,7 +79,7 @@ impl Opened {
 
 /// Opens the gateway of a sandbox whose plan has one.
 pub(crate) fn open(
-    equipment: &Equipment,
+    equipment: Equipment,
     sandbox: &Arc<dyn Sandbox>,
     name: &str,
     kind: &'static str,
@@ -98,6 +98,7 @@ pub(crate) fn open(
     let gateway = Gateway::open(GatewayOptions {
         plan: Arc::new(plan.clone()),
         doors,
+        reserved: equipment.reserved,
         inward: Some(Arc::new(Inside(Arc::downgrade(sandbox)))),
         witness: Arc::new(Reporter::new(teller.clone(), name)),
         termination: equipment.termination.clone(),

@@ -75,12 +75,17 @@ pub(super) fn run(
     let Ok([control, to_broker]) = sys::close_all_but([control, to_broker]) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
+    // Open until a failure is reported: the broker takes its end for ours, and would complain first.
+    let mut to_broker = Some(to_broker);
     let result = build(script, workspace, &control).and_then(|unmasked| {
         // An order that already waits is answered in a moment, which says as much.
         if !serve::order_waits(&control) {
             report(&control, Report::Ready);
         }
-        seal(script, to_broker, unmasked)?;
+        if let Some(to_broker) = &to_broker {
+            seal(script, to_broker, unmasked)?;
+        }
+        to_broker = None;
         serve::serve(script, workspace, &control)
     });
     if let Err(Failure { step, index, errno }) = result {
@@ -110,11 +115,11 @@ fn raise_descriptor_limit() -> Rlimit {
 
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
-fn seal(script: &Script, to_broker: OwnedFd, unmasked: Option<OwnedFd>) -> Built {
+fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Built {
     if script.held.is_some() {
         // It enters our namespaces, which nobody can any more once we have closed ourselves.
         let mut byte = [0];
-        match rustix::net::recv(&to_broker, &mut byte, RecvFlags::empty()) {
+        match rustix::net::recv(to_broker, &mut byte, RecvFlags::empty()) {
             Ok((1, _)) => {}
             Ok(_) => return Err(Errno::PIPE).during(Step::Broker),
             Err(error) => return Err(error).during(Step::Broker),
@@ -132,7 +137,7 @@ fn seal(script: &Script, to_broker: OwnedFd, unmasked: Option<OwnedFd>) -> Built
             // Whatever stood over the root when it entered, from here on it sees what we see.
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let root = sys::open_past_broker(c"/", flags, script.cookie).during(Step::Broker)?;
-            hand_over(&to_broker, &listener, &root, unmasked.as_ref()).during(Step::Broker)
+            hand_over(to_broker, &listener, &root, unmasked.as_ref()).during(Step::Broker)
         }
     }
 }

@@ -36,6 +36,7 @@ fn forwarding(door: SocketAddr, server: SocketAddr) -> GatewayPlan {
 
 fn open(plan: GatewayPlan, doors: Vec<Door>, witness: &Arc<Recorder>) -> Result<Gateway, GatewayError> {
     Gateway::open(GatewayOptions {
+        reserved: crate::Reserved::default(),
         plan: Arc::new(plan),
         doors,
         inward: Some(Arc::new(Here)),

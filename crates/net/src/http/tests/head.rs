@@ -83,7 +83,8 @@ fn wishes_for_other_kinds_of_http_are_dropped() {
     assert_eq!(parse(text).unwrap().unwrap().upgrade, Upgrade::Http);
     let kept = "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nX: upgrade\r\n\r\n";
     assert_eq!(String::from_utf8(without_upgrade(text.as_bytes())).unwrap(), kept);
-    let upgrade = |value| parse(&format!("GET / HTTP/1.1\r\nUpgrade: {value}\r\n\r\n")).unwrap().unwrap().upgrade;
+    let upgrade =
+        |value| parse(&format!("GET / HTTP/1.1\r\nUpgrade: {value}\r\n\r\n")).unwrap().unwrap().upgrade;
     assert_eq!(upgrade("websocket"), Upgrade::Opaque);
     assert_eq!(upgrade("websocket, h2c"), Upgrade::Http);
     assert_eq!(upgrade("HTTP/2.0"), Upgrade::Http);

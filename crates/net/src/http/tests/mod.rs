@@ -8,9 +8,9 @@ mod terminated;
 mod upgrade;
 
 use super::{serve_plain, serve_proxy};
-use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Vault, Via};
 use crate::gateway::testing::{Recorder, ward};
 use crate::gateway::{Wanted, Ward};
+use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Vault, Via};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -125,6 +125,7 @@ async fn gateway(
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let gateway = Gateway::open(GatewayOptions {
+        reserved: crate::Reserved::default(),
         plan: Arc::new(plan),
         doors: vec![Door { kind: DoorKind::Http, socket: listener.into() }],
         inward: None,
@@ -139,7 +140,10 @@ async fn gateway(
 async fn all(client: &mut TcpStream, says: impl AsRef<[u8]>) -> String {
     client.write_all(says.as_ref()).await.unwrap();
     let mut heard = Vec::new();
-    tokio::time::timeout(PATIENCE, client.read_to_end(&mut heard)).await.expect("the end did not come").unwrap();
+    tokio::time::timeout(PATIENCE, client.read_to_end(&mut heard))
+        .await
+        .expect("the end did not come")
+        .unwrap();
     String::from_utf8(heard).unwrap()
 }
 

@@ -18,12 +18,18 @@ async fn requests_follow_each_other() {
     let (mut client, witness, _ward) = admitted(open(), &format!("a.test:{port}")).await;
     let first = until(&mut client, format!("GET /1?q HTTP/1.1\r\nHost: a.test:{port}\r\n\r\n"), ">").await;
     assert!(first.contains("<GET /1?q host=a.test:"), "{first}");
-    let chunked = "POST /2 HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
-    assert!(until(&mut client, chunked, ">").await.contains("<POST /2 host=a.test headers=host,transfer-encoding body=abc>"));
+    let chunked =
+        "POST /2 HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    assert!(
+        until(&mut client, chunked, ">")
+            .await
+            .contains("<POST /2 host=a.test headers=host,transfer-encoding body=abc>")
+    );
     client.shutdown().await.unwrap();
     assert_eq!(all(&mut client, "").await, "");
     let records = witness.records(2).await;
-    let seen: Vec<_> = records.iter().map(|record| (record.request.clone().unwrap().1, record.status)).collect();
+    let seen: Vec<_> =
+        records.iter().map(|record| (record.request.clone().unwrap().1, record.status)).collect();
     assert_eq!(seen, [("/1".into(), Some(200)), ("/2".into(), Some(200))]);
     assert!(records.iter().all(|record| record.sent > 30 && record.received > 60), "{records:?}");
 }
@@ -86,7 +92,8 @@ async fn long_bodies_are_refused() {
 async fn requests_may_run_out() {
     let port = origin().await;
     let limits = NetLimits { requests_per_minute: Some(1), ..NetLimits::default() };
-    let (mut client, witness, _ward) = admitted(GatewayPlan { limits, ..open() }, &format!("a.test:{port}")).await;
+    let (mut client, witness, _ward) =
+        admitted(GatewayPlan { limits, ..open() }, &format!("a.test:{port}")).await;
     let request = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
     until(&mut client, request, ">").await;
     assert!(all(&mut client, request).await.starts_with("HTTP/1.1 429 "));
@@ -109,7 +116,8 @@ async fn answers_lose_what_is_to_be_stripped() {
     let port = origin().await;
     let plan = GatewayPlan { strip_response_headers: vec!["X-Secret".into()], ..open() };
     let (mut client, witness, _ward) = admitted(plan, &format!("a.test:{port}")).await;
-    let heard = until(&mut client, "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi", ">").await;
+    let heard =
+        until(&mut client, "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi", ">").await;
     assert!(heard.contains("x-other") && !heard.contains("x-secret") && heard.contains("body=hi"), "{heard}");
     assert!(until(&mut client, "GET /y HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await.contains("/y"));
     assert!(all(&mut client, "GET /z HTTP/1.1\r\nHost: b.test\r\n\r\n").await.starts_with("HTTP/1.1 421 "));
@@ -126,7 +134,8 @@ async fn long_answers_are_refused() {
     let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
     assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("longer than the limits allow"), "{heard}");
     let (port, _) = parrot(b"HTTP/1.1 200 OK\r\n\r\nmore than ten bytes").await;
-    let (mut client, witness, _ward) = admitted(GatewayPlan { limits, ..open() }, &format!("a.test:{port}")).await;
+    let (mut client, witness, _ward) =
+        admitted(GatewayPlan { limits, ..open() }, &format!("a.test:{port}")).await;
     let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
     assert!(!heard.contains("ten bytes"), "{heard}");
     assert_eq!(witness.causes(), [Cause::Limit]);

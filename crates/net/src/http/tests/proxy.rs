@@ -18,7 +18,10 @@ async fn one_client_several_hosts() {
     let (mut client, witness, _ward) = proxied(plan(&["a.test", "b.test", "127.0.0.1"])).await;
     for round in 0..3 {
         let heard = until(&mut client, get(&format!("http://a.test:{first}/x{round}?q=1")), ">").await;
-        assert!(heard.contains(&format!("<GET /x{round}?q=1 host=a.test:{first} headers=host body=>")), "{heard}");
+        assert!(
+            heard.contains(&format!("<GET /x{round}?q=1 host=a.test:{first} headers=host body=>")),
+            "{heard}"
+        );
         let heard = until(&mut client, get(&format!("http://b.test:{second}/y{round}")), ">").await;
         assert!(heard.contains(&format!("<GET /y{round} host=b.test:{second} ")), "{heard}");
     }
@@ -130,12 +133,15 @@ async fn bodies_stream_both_ways() {
     let port = origin().await;
     let (mut client, witness, _ward) = proxied(plan(&["127.0.0.1"])).await;
     let at = format!("127.0.0.1:{port}");
-    let head = format!("POST http://{at}/ HTTP/1.1\r\nHost: {at}\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n");
+    let head = format!(
+        "POST http://{at}/ HTTP/1.1\r\nHost: {at}\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n"
+    );
     assert!(until(&mut client, head, "\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
     let heard = until(&mut client, "x".repeat(300_000), ">").await;
     assert!(heard.contains("headers=content-length,host body=xxx"), "{}", &heard[..200]);
     let chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: t\r\n\r\n";
-    let heard = until(&mut client, format!("PUT http://{at}/ HTTP/1.1\r\nHost: {at}\r\n{chunked}"), ">").await;
+    let heard =
+        until(&mut client, format!("PUT http://{at}/ HTTP/1.1\r\nHost: {at}\r\n{chunked}"), ">").await;
     assert!(heard.contains("body=abc"), "{heard}");
     assert!(witness.records(2).await[0].sent == 300_000);
 }

@@ -2,7 +2,7 @@
 
 use super::{admitted, all, parrot, proxied};
 use crate::gateway::testing::plan;
-use stockade_policy::GatewayPlan;
+use stockade_policy::{Cause, GatewayPlan};
 
 /// Every one of them holds a second request for somebody who looks at it in another way.
 const AMBIGUOUS: [&str; 9] = [
@@ -23,10 +23,11 @@ async fn ambiguous_requests_reach_nobody() {
         for strip in [vec![], vec!["X".to_owned()]] {
             let (port, heard) = parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
             let plan = GatewayPlan { strip_response_headers: strip, ..plan(&["a.test", "127.0.0.1"]) };
-            let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+            let (mut client, witness, _ward) = admitted(plan, &format!("a.test:{port}")).await;
             let answer = all(&mut client, format!("POST /ok HTTP/1.1\r\nHost: a.test\r\n{rest}")).await;
             assert!(answer.starts_with("HTTP/1.1 400 "), "{rest:?}: {answer}");
             assert_eq!(*heard.lock().unwrap(), b"", "{rest:?}");
+            assert_eq!(witness.causes(), [Cause::Grammar], "{rest:?}");
         }
     }
 }
@@ -42,7 +43,10 @@ async fn ambiguous_requests_do_not_pass_the_proxy() {
         let (first, second) = (answer.find("HTTP/1.1 200 "), answer.find("HTTP/1.1 400 "));
         assert!(first.is_some() && first < second, "{rest:?}: {answer}");
         let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
-        assert!(heard.contains("/ok") && !heard.contains("bad") && !heard.contains("evil"), "{rest:?}: {heard}");
+        assert!(
+            heard.contains("/ok") && !heard.contains("bad") && !heard.contains("evil"),
+            "{rest:?}: {heard}"
+        );
     }
 }
 

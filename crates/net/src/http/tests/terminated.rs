@@ -107,11 +107,13 @@ async fn ask(client: &mut TlsStream<TcpStream>, says: &str, end: &str) -> String
 async fn the_first_version() {
     let mut scene = scene(b"http/1.1", b"http/1.1", Trust::Server, None).await;
     for path in ["/1", "/2"] {
-        let heard = ask(&mut scene.client, &format!("GET {path} HTTP/1.1\r\nHost: x.test\r\n\r\n"), ">").await;
+        let heard =
+            ask(&mut scene.client, &format!("GET {path} HTTP/1.1\r\nHost: x.test\r\n\r\n"), ">").await;
         assert!(heard.contains(&format!("<GET {path} host=x.test headers=host body=>")), "{heard}");
         assert!(heard.contains("x-other") && !heard.contains("x-secret"), "{heard}");
     }
-    let smuggled = "POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let smuggled =
+        "POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
     let heard = ask(&mut scene.client, smuggled, "one way\n").await;
     assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
 }

@@ -7,7 +7,8 @@ use stockade_policy::GatewayPlan;
 use tokio::io::AsyncWriteExt;
 
 const ASKING: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-const AGREED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
+const AGREED: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
 
 fn plans() -> [GatewayPlan; 2] {
     let open = || plan(&["a.test", "127.0.0.1"]);
