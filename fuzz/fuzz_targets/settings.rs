@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence, Request,
-    SettingsFile, Shape,
+    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence,
+    Request, SettingsFile, Shape,
 };
 
 /// A few directories and one settings file.
@@ -59,7 +59,9 @@ fn inputs(layer: Layer, shape: Shape) -> Inputs {
 
 fuzz_target!(|bytes: &[u8]| {
     let files = OneFile(bytes);
-    for (layer, shape) in [(Layer::User, Shape::Native), (Layer::Project, Shape::Native), (Layer::Flag, Shape::Srt)] {
+    for (layer, shape) in
+        [(Layer::User, Shape::Native), (Layer::Project, Shape::Native), (Layer::Flag, Shape::Srt)]
+    {
         let policy = match Policy::load(inputs(layer, shape), &files) {
             Ok(policy) => policy,
             Err(errors) => {

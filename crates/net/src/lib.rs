@@ -13,6 +13,7 @@ mod doors;
 pub mod fuzzing;
 mod gateway;
 mod http;
+mod peer;
 mod relay;
 mod socks;
 mod sys;

@@ -1,6 +1,7 @@
 //! Whoever is told what happens, and asked what may.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use stockade_policy::{NetRefusal, Reply, RuleRef};
 
@@ -9,11 +10,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The gateway's ear and mouth.
 pub trait Witness: Send + Sync {
-    /// Something was refused. Told before whoever is refused knows.
-    fn refused(&self, refusal: &NetRefusal);
+    /// Something was refused. Told before whoever is refused knows. `peer` is the inner end of the connection.
+    fn refused(&self, refusal: &NetRefusal, peer: Option<SocketAddr>);
     /// Asks whether it may be done after all. Whatever happens instead of an answer is a no, and a no is on
     /// record like everything that is refused.
-    fn ask(&self, refusal: &NetRefusal) -> BoxFuture<'_, Reply>;
+    fn ask(&self, refusal: &NetRefusal, peer: Option<SocketAddr>) -> BoxFuture<'_, Reply>;
     /// A connection or request is over.
     fn record(&self, record: NetRecord);
 }
@@ -26,7 +27,7 @@ pub struct NetRecord {
     /// `host:port`.
     pub target: String,
     /// The address that was dialled.
-    pub address: Option<std::net::SocketAddr>,
+    pub address: Option<SocketAddr>,
     /// Method and path, where the request could be seen.
     pub request: Option<(String, String)>,
     /// The status of the answer, where it could be seen.

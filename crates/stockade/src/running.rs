@@ -6,6 +6,7 @@ use crate::connect::Connected;
 use crate::network::{NetworkHandle, Opened};
 use crate::records::Recorder;
 use crate::relay::{Feed, Outlet, Rest, copy};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Running {
     network: Option<Opened>,
     warnings: Vec<String>,
     recorder: Recorder,
+    /// What is told before the end.
+    late: VecDeque<Event>,
     /// The end, while the sandbox is being taken down.
     last: Option<Box<Outcome>>,
 }
@@ -99,6 +102,14 @@ async fn next_of(source: &mut Source, copying: &mut Copying) -> Option<Event> {
     source.next().await
 }
 
+/// The gateway's next record. Never ends where there is no gateway.
+async fn record_of(network: &mut Option<Opened>) -> Event {
+    match network {
+        Some(network) => network.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// How long bytes of a command that was ended may take to reach their reader.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
@@ -161,7 +172,8 @@ impl Drop for Copying {
 impl Running {
     fn new(source: Source, enforcement: Enforcement, beside: Beside, recorder: Recorder) -> Self {
         let Beside { copying, waiting, network, warnings } = beside;
-        Self { source, enforcement, copying, waiting, network, warnings, recorder, last: None }
+        let late = VecDeque::new();
+        Self { source, enforcement, copying, waiting, network, warnings, recorder, late, last: None }
     }
 
     pub(crate) fn walled(
@@ -214,6 +226,10 @@ impl Running {
                 self.recorder.end(outcome);
                 self.copying.pass_on(&self.source).await;
                 self.settle().await;
+                self.close_network().await;
+                if let Some(event) = self.late.pop_front() {
+                    return Some(event);
+                }
                 self.recorder.settle().await;
                 return self.last.take().map(Event::Exited);
             }
@@ -226,6 +242,7 @@ impl Running {
                     continue;
                 }
                 event = next_of(&mut self.source, &mut self.copying) => event,
+                event = record_of(&mut self.network) => Some(event),
             };
             if let Some(event) = &mut event
                 && self.recorder.hear(event).is_err()
@@ -243,10 +260,7 @@ impl Running {
                     self.waiting.begin(ask.clone());
                     return Some(Event::Ask(ask));
                 }
-                Some(Event::Exited(mut outcome)) => {
-                    outcome.network = self.network.take().map(|network| network.handle().statistics());
-                    self.last = Some(outcome);
-                }
+                Some(Event::Exited(outcome)) => self.last = Some(outcome),
                 Some(event) => return Some(event),
                 None => {
                     self.settle().await;
@@ -296,6 +310,21 @@ impl Running {
             }
         }
         None
+    }
+
+    /// Ends the gateway once nobody inside is left. What was told until then comes before the end.
+    async fn close_network(&mut self) {
+        // Not taken out before it is done: this may be dropped and called again.
+        if let Some(network) = &self.network {
+            network.handle().finish().await;
+        }
+        if let Some(network) = self.network.take() {
+            let (sums, late) = network.into_sums();
+            self.late = late;
+            if let Some(outcome) = &mut self.last {
+                outcome.network = Some(sums);
+            }
+        }
     }
 
     /// Takes the sandbox down and waits until everything it wrote has arrived.

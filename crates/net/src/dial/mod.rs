@@ -12,6 +12,7 @@ pub(crate) use direct::DialError;
 pub(crate) use lookup::Lookups;
 pub(crate) use owner::Owners;
 pub(crate) use route::{Route, Routes};
+pub(crate) use through::Forwarder;
 pub(crate) use upstream::Upstream;
 
 use std::net::IpAddr;

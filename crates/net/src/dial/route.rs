@@ -61,6 +61,20 @@ impl Routes {
 
     /// The way to a target.
     pub(crate) fn to(&self, target: &Target) -> Route<'_> {
+        // Each proxy is for its own scheme; what is neither goes like a tunnel.
+        let parent = match target.port {
+            80 => self.http.as_ref().or(self.https.as_ref()),
+            _ => self.https.as_ref().or(self.http.as_ref()),
+        };
+        self.through(target, parent)
+    }
+
+    /// The way of a request without TLS, which a proxy is asked for instead of for a tunnel.
+    pub(crate) fn of_request(&self, target: &Target) -> Route<'_> {
+        self.through(target, self.http.as_ref().or(self.https.as_ref()))
+    }
+
+    fn through<'a>(&'a self, target: &Target, parent: Option<&'a ParentProxyAddress>) -> Route<'a> {
         if let Some((socket, domains)) = &self.mitm
             && domains.iter().any(|domain| {
                 target.host.fits(&domain.host) && domain.port.is_none_or(|port| port == target.port)
@@ -68,11 +82,6 @@ impl Routes {
         {
             return Route::Socket(socket);
         }
-        // Each proxy is for its own scheme; what is neither goes like a tunnel.
-        let parent = match target.port {
-            80 => self.http.as_ref().or(self.https.as_ref()),
-            _ => self.https.as_ref().or(self.http.as_ref()),
-        };
         match parent {
             Some(proxy) if !self.direct.iter().any(|exception| exception.is_about(target)) => {
                 Route::Parent(proxy)
@@ -171,13 +180,16 @@ mod tests {
     #[test]
     fn each_scheme_has_its_proxy() {
         let routes = parent("");
-        let led = |text| match routes.to(&target(text)) {
+        let name = |route: Route<'_>| match route {
             Route::Parent(proxy) => proxy.at.to_string(),
             other => format!("{other:?}"),
         };
+        let led = |text| name(routes.to(&target(text)));
         assert_eq!(led("x.test:80"), "plain.test:1");
         assert_eq!(led("x.test:443"), "tunnel.test:2");
         assert_eq!(led("x.test:22"), "tunnel.test:2");
+        assert_eq!(name(routes.of_request(&target("x.test:8080"))), "plain.test:1");
+        assert_eq!(parent("x.test").of_request(&target("x.test:8080")), Route::Direct);
     }
 
     #[test]
@@ -185,6 +197,7 @@ mod tests {
         let proxy = MitmProxy { socket_path: "/run/mitm".into(), domains: vec!["*.m.test".into()] };
         let routes = Routes::new(&Upstreams { mitm_proxy: Some(proxy), ..Upstreams::default() }).unwrap();
         assert_eq!(routes.to(&target("x.m.test:443")), Route::Socket(&PathBuf::from("/run/mitm")));
+        assert_eq!(routes.of_request(&target("x.m.test:80")), Route::Socket(&PathBuf::from("/run/mitm")));
         assert_eq!(routes.to(&target("m.test:443")), Route::Direct);
     }
 

@@ -22,6 +22,11 @@ enum Inner {
 }
 
 impl Upstream {
+    /// A stream whose other side has ended already: it says nothing and takes nothing.
+    pub(crate) fn ended() -> io::Result<Self> {
+        UnixStream::pair().map(|(near, _)| near.into())
+    }
+
     /// The address at the other end; a socket in the file system has none.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match &self.0 {

@@ -7,6 +7,7 @@
 use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem::{size_of, zeroed};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
@@ -20,6 +21,27 @@ pub(super) struct Ends {
     peer: libc::sockaddr_storage,
     peer_length: libc::socklen_t,
     asked: Asked,
+}
+
+impl Ends {
+    /// Who asked.
+    pub(super) fn asker(&self) -> Option<SocketAddr> {
+        let family = i32::from(self.peer.ss_family);
+        let at = &raw const self.peer;
+        if family == libc::AF_INET {
+            // SAFETY: the kernel wrote an IPv4 address there, and the storage is large and aligned enough for it.
+            let known = unsafe { &*at.cast::<libc::sockaddr_in>() };
+            let address = Ipv4Addr::from(u32::from_be(known.sin_addr.s_addr));
+            return Some((address, u16::from_be(known.sin_port)).into());
+        }
+        if family == libc::AF_INET6 {
+            // SAFETY: the kernel wrote an IPv6 address there, and the storage is large and aligned enough for it.
+            let known = unsafe { &*at.cast::<libc::sockaddr_in6>() };
+            let address = Ipv6Addr::from(known.sin6_addr.s6_addr).to_canonical();
+            return Some((address, u16::from_be(known.sin6_port)).into());
+        }
+        None
+    }
 }
 
 #[derive(Clone, Copy)]

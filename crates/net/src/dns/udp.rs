@@ -4,6 +4,7 @@ use super::query::{self, Message, Query};
 use super::reply::{self, Carrier};
 use super::resolve::{self, Step, Surroundings};
 use super::sys::{self, Ends};
+use crate::peer::serving_at_once;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -52,7 +53,8 @@ async fn take_turn<S: Surroundings>(
             Err(error) if is_passing(&error) => continue,
             Err(error) => return Err(error),
         };
-        let Some((query, host)) = answer_at_once(ward, socket, &buffer[..length], &ends) else { continue };
+        let answered = for_asker(&ends, || answer_at_once(ward, socket, &buffer[..length], &ends));
+        let Some((query, host)) = answered else { continue };
         while waiting.try_join_next().is_some() {}
         if waiting.len() < WAITING {
             let (ward, socket) = (ward.clone(), socket.clone());
@@ -63,6 +65,14 @@ async fn take_turn<S: Surroundings>(
         }
     }
     Ok(())
+}
+
+/// Does something for whoever sent a datagram.
+fn for_asker<T>(ends: &Ends, work: impl FnOnce() -> T) -> T {
+    match ends.asker() {
+        Some(asker) => serving_at_once(asker, work),
+        None => work(),
+    }
 }
 
 /// Answers a datagram, or gives back the question where the host has to be asked first.

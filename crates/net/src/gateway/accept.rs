@@ -69,8 +69,8 @@ pub(super) async fn accept<F>(
     F: Future<Output = ()> + Send + 'static,
 {
     loop {
-        let client = match listener.accept().await {
-            Ok((client, _)) => client,
+        let (client, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 if !is_about_the_client(&error) {
                     tokio::time::sleep(PAUSE).await;
@@ -87,7 +87,7 @@ pub(super) async fn accept<F>(
         };
         // Small messages must not wait for more; a socket that cannot be told so still works.
         let _ = client.set_nodelay(true);
-        let serving = serve(Arc::clone(&ward), client);
+        let serving = crate::peer::serving(peer, serve(Arc::clone(&ward), client));
         ward.spawn(async move {
             serving.await;
             drop(place);

@@ -100,6 +100,11 @@ impl Admitted {
         self.ending(|ending| ending.verdict = Verdict::Refused);
     }
 
+    /// Everything the client will ever say has been passed on.
+    pub(crate) fn drained(&self) {
+        self.entry.drained();
+    }
+
     /// The other side could not be reached.
     pub(crate) fn failed(&self) {
         self.ending(|ending| ending.verdict = Verdict::Failed);

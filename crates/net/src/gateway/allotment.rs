@@ -53,6 +53,11 @@ impl Allotment {
         self.metered.store(is_metered(limits), Ordering::Release);
     }
 
+    /// Bytes used so far.
+    pub(super) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
     pub(super) fn limits(&self) -> NetLimits {
         self.state().limits
     }

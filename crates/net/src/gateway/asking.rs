@@ -135,8 +135,9 @@ impl Ward {
     /// Puts the question in a task of its own: whoever asked first may be gone before the answer comes.
     fn put(self: &Arc<Self>, refusal: NetRefusal, sender: watch::Sender<Option<Reply>>) {
         let open = Open { ward: Arc::clone(self), subject: refusal.subject.clone() };
+        let peer = crate::peer::peer();
         self.spawn(async move {
-            let reply = open.ward.witness().ask(&refusal).await;
+            let reply = open.ward.witness().ask(&refusal, peer).await;
             open.ward.questions.remember(&open.subject, reply);
             drop(open);
             sender.send_replace(Some(reply));

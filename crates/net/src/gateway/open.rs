@@ -13,9 +13,17 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use stockade_policy::{GatewayPlan, Publish};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+
+/// How often it is looked whether connections have ended.
+const A_MOMENT: Duration = Duration::from_millis(1);
+/// Without a byte for so long, nothing is on its way any more.
+const STALLED: Duration = Duration::from_secs(2);
+/// As long as last words may take.
+const LAST_WORDS: Duration = Duration::from_secs(30);
 
 /// What a gateway is made of.
 pub struct GatewayOptions {
@@ -74,6 +82,24 @@ impl Gateway {
         let wanted = plan.publish.clone();
         self.ward.change(plan)?;
         self.publish(&wanted, &mut Reserved::default())
+    }
+
+    /// Waits until what programs said before they ended has been passed on, then ends every connection. For
+    /// when the sandbox is gone: nobody inside can say more.
+    pub async fn close(&self) {
+        let (begin, mut since, mut moved) = (Instant::now(), Instant::now(), self.ward.moved());
+        while self.ward.registry.is_busy() && since.elapsed() < STALLED && begin.elapsed() < LAST_WORDS {
+            tokio::time::sleep(A_MOMENT).await;
+            if self.ward.moved() != moved {
+                (since, moved) = (Instant::now(), self.ward.moved());
+            }
+        }
+        self.ward.end();
+        // Each task has still to see it, and to tell its record.
+        let told = Instant::now();
+        while self.ward.registry.len() > 0 && told.elapsed() < STALLED {
+            tokio::time::sleep(A_MOMENT).await;
+        }
     }
 
     /// What was used so far.

@@ -16,6 +16,8 @@ pub(super) struct Entry {
     pub(super) grant: Grant,
     known: Mutex<Known>,
     ended: AtomicBool,
+    /// Everything the client will ever say has been passed on.
+    drained: AtomicBool,
     notify: Notify,
 }
 
@@ -54,6 +56,10 @@ impl Entry {
         self.notify.notify_waiters();
     }
 
+    pub(super) fn drained(&self) {
+        self.drained.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn learn(&self, learn: impl FnOnce(&mut Known)) {
         learn(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -85,6 +91,7 @@ impl Registry {
             grant,
             known: Mutex::new(Known { spoken, address: None }),
             ended: AtomicBool::new(false),
+            drained: AtomicBool::new(false),
             notify: Notify::new(),
         });
         self.live().insert(entry.id, Arc::clone(&entry));
@@ -97,6 +104,11 @@ impl Registry {
 
     pub(super) fn all(&self) -> Vec<Arc<Entry>> {
         self.live().values().cloned().collect()
+    }
+
+    /// Whether some client's words are still on their way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.live().values().any(|entry| !entry.drained.load(Ordering::Relaxed))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use super::ward::Ward;
 use crate::{BoxFuture, NetRecord, Witness};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stockade_policy::{
@@ -51,11 +52,11 @@ impl Recorder {
 }
 
 impl Witness for Recorder {
-    fn refused(&self, refusal: &NetRefusal) {
+    fn refused(&self, refusal: &NetRefusal, _: Option<SocketAddr>) {
         self.refusals.lock().unwrap().push(refusal.clone());
     }
 
-    fn ask(&self, refusal: &NetRefusal) -> BoxFuture<'_, Reply> {
+    fn ask(&self, refusal: &NetRefusal, _: Option<SocketAddr>) -> BoxFuture<'_, Reply> {
         self.asked.lock().unwrap().push(refusal.subject.clone());
         let (reply, after) = *self.answer.lock().unwrap();
         Box::pin(async move {

@@ -108,7 +108,7 @@ impl Ward {
 
     /// Tells the witness, and gives the refusal back for whoever is refused.
     pub(crate) fn refuse(&self, refusal: NetRefusal) -> Denied {
-        self.witness.refused(&refusal);
+        self.witness.refused(&refusal, crate::peer::peer());
         Denied { refusal: Box::new(refusal) }
     }
 
@@ -126,6 +126,11 @@ impl Ward {
 
     pub(super) fn end(&self) {
         self.ended.send_replace(true);
+    }
+
+    /// Bytes of all connections so far.
+    pub(super) fn moved(&self) -> u64 {
+        self.of_sandbox.used()
     }
 
     /// Puts another plan in place and closes what it refuses.

@@ -28,6 +28,13 @@ pub(super) enum Form {
     Https,
 }
 
+impl Asked {
+    /// Where a request without TLS is for, if one goes by what it says alone.
+    pub(super) fn target(&self) -> Target {
+        Target { host: self.host.clone(), port: self.port.unwrap_or(80) }
+    }
+}
+
 /// Reads the target of a request (anything but CONNECT) and its Host header.
 pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadRequest> {
     let host = host.filter(|host| !host.is_empty()).ok_or(BadRequest::Host)?;

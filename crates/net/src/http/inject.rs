@@ -1,7 +1,7 @@
 //! Real values in the place of stand-ins, in one request.
 
 use super::answer::Answer;
-use super::flow::{Body, Flow, Tally};
+use super::flow::{Body, BoxError, CutOff, Flow, Tally};
 use crate::credentials::{Channel, RequestBody, Signing, Stray};
 use crate::gateway::{Direction, refusal};
 use bytes::Bytes;
@@ -10,6 +10,9 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use stockade_policy::{Cause, NetRefusal};
+
+/// Bodies up to this length are collected when their length may change. Longer ones go on in chunks.
+const LONGEST_COLLECTED: u64 = 1 << 20;
 
 /// Puts real values into the head, as far as they are for this target, and gives the body to send.
 pub(super) async fn inject(
@@ -26,12 +29,29 @@ pub(super) async fn inject(
     match injected.body {
         RequestBody::Untouched => Ok(Flow::new(body, tally).boxed_unsync()),
         RequestBody::Replaced(_) if body.is_end_stream() => Ok(Flow::new(body, tally).boxed_unsync()),
+        RequestBody::Replaced(replacer) if has_short_length(&body) => {
+            collected(Flow::new(body, tally).replacing(replacer), head).await
+        }
         RequestBody::Replaced(replacer) => {
             head.headers.remove(header::CONTENT_LENGTH);
             Ok(Flow::new(body, tally).replacing(replacer).boxed_unsync())
         }
         RequestBody::Signed(signing) => signed(signing, head, body, tally).await,
     }
+}
+
+fn has_short_length(body: &Incoming) -> bool {
+    body.size_hint().exact().is_some_and(|length| length <= LONGEST_COLLECTED)
+}
+
+/// Collects the body to learn its new length: some servers take no request without one.
+async fn collected(body: Flow, head: &mut request::Parts) -> Result<Body, Answer> {
+    let whole = body.collect().await.map_err(|error| not_collected(&error))?;
+    let trailers = whole.trailers().cloned();
+    let whole = whole.to_bytes();
+    head.headers.insert(header::CONTENT_LENGTH, whole.len().into());
+    let body = Full::new(whole).with_trailers(std::future::ready(trailers.map(Ok)));
+    Ok(body.map_err(|no| match no {}).boxed_unsync())
 }
 
 /// Collects the body, which the signature covers.
@@ -53,6 +73,16 @@ async fn signed(
 
 fn cannot_sign(error: impl std::fmt::Display) -> Answer {
     Answer::plain(StatusCode::FORBIDDEN, "credential-not-usable", error.to_string())
+}
+
+fn not_collected(error: &BoxError) -> Answer {
+    match error.downcast_ref::<CutOff>() {
+        Some(cut) => Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", cut.to_string()),
+        None => {
+            let text = format!("the body of the request did not arrive: {error}");
+            Answer::plain(StatusCode::BAD_REQUEST, "bad-request", text)
+        }
+    }
 }
 
 fn too_long(why: &str) -> Answer {

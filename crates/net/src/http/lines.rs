@@ -2,9 +2,10 @@
 
 use super::answer::Answer;
 use super::flow::Body;
+use crate::dial::Forwarder;
 use crate::gateway::{Admitted, DialError, Ward};
 use crate::tls;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -33,6 +34,15 @@ pub(super) enum Speech {
     TlsTwo,
 }
 
+/// Whom a request is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The server, directly or through a tunnel.
+    Server,
+    /// A proxy, which is to send it on.
+    Forwarder,
+}
+
 /// The connections made for one client.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -48,6 +58,9 @@ pub(super) struct Lines {
 pub(super) struct Line {
     pub(super) admitted: Arc<Admitted>,
     sender: Sender,
+    way: Way,
+    /// What a proxy wants to see in every request.
+    authorization: Option<HeaderValue>,
 }
 
 #[derive(Debug)]
@@ -77,9 +90,9 @@ impl Lines {
     }
 
     /// A connection to this target that waits for a request.
-    pub(super) async fn waiting(&self, target: &Target) -> Option<Line> {
+    pub(super) async fn waiting(&self, target: &Target, way: Way) -> Option<Line> {
         loop {
-            let at = |line: &Line| line.admitted.target == *target;
+            let at = |line: &Line| line.admitted.target == *target && line.way == way;
             let mut line = {
                 let mut idle = self.idle();
                 let at = idle.iter().rposition(at)?;
@@ -93,31 +106,43 @@ impl Lines {
     }
 
     /// A connection for one request, new where none waits.
-    pub(super) async fn line(&self, admitted: &Arc<Admitted>) -> Result<Line, Answer> {
+    pub(super) async fn line(&self, admitted: &Arc<Admitted>, way: Way) -> Result<Line, Answer> {
         if matches!(self.speech, Speech::Plain | Speech::Tls) {
-            return match self.waiting(&admitted.target).await {
+            return match self.waiting(&admitted.target, way).await {
                 Some(line) => Ok(line),
-                None => self.open(admitted).await,
+                None => self.open(admitted, way).await,
             };
         }
         let mut shared = self.shared.lock().await;
-        if let Some(Line { admitted, sender: Sender::Two(sender) }) = &*shared
+        if let Some(Line { admitted, sender: Sender::Two(sender), .. }) = &*shared
             && !sender.is_closed()
         {
-            return Ok(Line { admitted: Arc::clone(admitted), sender: Sender::Two(sender.clone()) });
+            return Ok(Line::new(admitted, Sender::Two(sender.clone())));
         }
-        if let Some(line) = self.waiting(&admitted.target).await {
+        if let Some(line) = self.waiting(&admitted.target, way).await {
             return Ok(line);
         }
-        let line = self.open(admitted).await?;
+        let line = self.open(admitted, way).await?;
         if let Sender::Two(sender) = &line.sender {
-            let sender = Sender::Two(sender.clone());
-            *shared = Some(Line { admitted: Arc::clone(admitted), sender });
+            *shared = Some(Line::new(admitted, Sender::Two(sender.clone())));
         }
         Ok(line)
     }
 
-    async fn open(&self, admitted: &Arc<Admitted>) -> Result<Line, Answer> {
+    async fn open(&self, admitted: &Arc<Admitted>, way: Way) -> Result<Line, Answer> {
+        match way {
+            Way::Server => self.open_to_server(admitted).await,
+            Way::Forwarder => {
+                let found = self.ward.dial_forwarder(admitted).await;
+                let Forwarder { upstream, authorization } = found.map_err(|error| not_dialled(&error))?;
+                let sender = self.first(admitted, upstream).await;
+                let line = Line::new(admitted, sender.map_err(|error| failed(&admitted.target, &error))?);
+                Ok(Line { way, authorization, ..line })
+            }
+        }
+    }
+
+    async fn open_to_server(&self, admitted: &Arc<Admitted>) -> Result<Line, Answer> {
         let upstream = self.ward.dial(admitted).await.map_err(|error| not_dialled(&error))?;
         let failed = |error: hyper::Error| failed(&admitted.target, &error);
         let sender = match self.speech {
@@ -136,7 +161,7 @@ impl Lines {
                 }
             }
         };
-        Ok(Line { admitted: Arc::clone(admitted), sender })
+        Ok(Line::new(admitted, sender))
     }
 
     async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
@@ -186,6 +211,15 @@ impl Lines {
 }
 
 impl Line {
+    fn new(admitted: &Arc<Admitted>, sender: Sender) -> Self {
+        Self { admitted: Arc::clone(admitted), sender, way: Way::Server, authorization: None }
+    }
+
+    /// What a proxy wants to see in every request.
+    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
     /// Whether requests go out as HTTP/2.
     pub(super) fn is_second(&self) -> bool {
         matches!(self.sender, Sender::Two(_))

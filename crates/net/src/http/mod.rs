@@ -33,4 +33,4 @@ pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;
 pub(crate) use proxy::serve_proxy;
 pub(crate) use terminated::serve_terminated;
-pub(crate) use tunnel::{ParentProxyAddress, tunnel_over, tunnel_through};
+pub(crate) use tunnel::{ParentProxyAddress, tunnel_over};

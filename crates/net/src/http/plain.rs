@@ -6,6 +6,7 @@ use super::proxy::rewound;
 use super::raw::serve_raw;
 use super::road::{Kind, Road};
 use super::server::{serve_first_and_more, serve_second};
+use crate::dial::Route;
 use crate::gateway::{Admitted, Ward};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ fn changes_anything(ward: &Ward, admitted: &Admitted) -> bool {
     let judge = ward.judge();
     let plan = judge.plan();
     let limits = [&plan.limits, &admitted.allowance.limits];
-    !plan.strip_response_headers.is_empty()
+    ward.routes().of_request(&admitted.target) != Route::Direct
+        || !plan.strip_response_headers.is_empty()
         || limits.iter().any(|limits| limits.max_response_bytes.is_some())
         || (ward.vault().is_some() && plan.plaintext_credentials == Switch::Allowed)
 }

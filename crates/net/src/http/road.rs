@@ -5,9 +5,10 @@ use super::answer::Answer;
 use super::flow::{Body, Flow, Tally, too_long};
 use super::guard::Gate;
 use super::head::{BadRequest, Upgrade};
-use super::lines::{Line, Lines, SendError, Speech, failed};
+use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
 use super::{inject, translate};
 use crate::credentials::Channel;
+use crate::dial::Route;
 use crate::gateway::{Admitted, Direction, Exchange, Wanted, Ward};
 use crate::{Verdict, Via};
 use http::{Method, Request, Response, StatusCode, header, request};
@@ -16,7 +17,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use std::sync::{Arc, Mutex, PoisonError};
-use stockade_policy::{NetLimits, Protocol, Target};
+use stockade_policy::{NetLimits, Protocol};
 
 /// Where the requests of one client go.
 #[derive(Debug)]
@@ -77,9 +78,10 @@ impl Road {
 
     async fn forward(self: &Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Answer> {
         let asked = self.asked(&request)?;
-        let (admitted, line) = self.admitted(&asked).await?;
+        let way = self.way(&asked, &request);
+        let (admitted, line) = self.admitted(&asked, way).await?;
         let exchange = Arc::new(admitted.exchange(request.method().as_str(), &asked.path));
-        let result = self.pass(request, &asked, &admitted, line, &exchange).await;
+        let result = self.pass(request, &asked, (&admitted, way, line), &exchange).await;
         if let Err(answer) = &result {
             exchange.answered(answer.status().as_u16());
             exchange.ended(match answer.status().is_server_error() {
@@ -129,13 +131,32 @@ impl Road {
         }
     }
 
+    /// Whom the request is sent to.
+    ///
+    /// A proxy is asked only for what the request itself says that it is for, so that it is the same whatever
+    /// the proxy goes by. To turn a connection into something else takes a tunnel, as does a request for no
+    /// path.
+    fn way(&self, asked: &Asked, request: &Request<Incoming>) -> Way {
+        let target = asked.target();
+        let agrees = match &self.kind {
+            Kind::Proxy => true,
+            Kind::Admitted(admitted) => admitted.target == target,
+        };
+        let forwarded = self.speech == Speech::Plain
+            && agrees
+            && asked.path != "*"
+            && translate::wanted_upgrade(request.headers()) != Upgrade::Opaque
+            && self.ward.routes().of_request(&target) != Route::Direct;
+        if forwarded { Way::Forwarder } else { Way::Server }
+    }
+
     /// What lets the request in, with a connection that waits for one.
-    async fn admitted(&self, asked: &Asked) -> Result<(Arc<Admitted>, Option<Line>), Answer> {
+    async fn admitted(&self, asked: &Asked, way: Way) -> Result<(Arc<Admitted>, Option<Line>), Answer> {
         match &self.kind {
             Kind::Admitted(admitted) => Ok((Arc::clone(admitted), None)),
             Kind::Proxy => {
-                let target = Target { host: asked.host.clone(), port: asked.port.unwrap_or(80) };
-                if let Some(line) = self.lines.waiting(&target).await {
+                let target = asked.target();
+                if let Some(line) = self.lines.waiting(&target, way).await {
                     return Ok((Arc::clone(&line.admitted), Some(line)));
                 }
                 let wanted = Wanted { target, via: Via::HttpProxy, spoken: Some(Protocol::Http) };
@@ -150,8 +171,7 @@ impl Road {
         self: &Arc<Self>,
         mut request: Request<Incoming>,
         asked: &Asked,
-        admitted: &Arc<Admitted>,
-        line: Option<Line>,
+        (admitted, way, line): (&Arc<Admitted>, Way, Option<Line>),
         exchange: &Arc<Exchange>,
     ) -> Result<Response<Body>, Answer> {
         judged(&self.ward, admitted, asked, request.method().as_str()).await?;
@@ -159,8 +179,13 @@ impl Road {
         let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
         let (head, body) = request.into_parts();
         let outgoing = self.outgoing(head, body, admitted, exchange).await?;
-        let (response, line) = self.send(outgoing, admitted, line).await?;
+        let (response, line) = self.send(outgoing, admitted, way, line).await?;
         exchange.answered(response.status().as_u16());
+        if way == Way::Forwarder && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            // Nobody inside could introduce themselves to it.
+            let text = format!("the proxy that leads to {} wants another login", admitted.target);
+            return Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text));
+        }
         match (response.status(), client) {
             (StatusCode::SWITCHING_PROTOCOLS, Some(client)) => {
                 let (admitted, exchange) = (Arc::clone(admitted), Arc::clone(exchange));
@@ -206,14 +231,24 @@ impl Road {
         &self,
         mut request: Request<Body>,
         admitted: &Arc<Admitted>,
+        way: Way,
         line: Option<Line>,
     ) -> Result<(Response<Incoming>, Line), Answer> {
+        if way == Way::Forwarder {
+            self.ward.judge_forwarded(admitted).await.map_err(|error| not_dialled(&error))?;
+        }
         let mut kept = line;
         for _ in 0..2 {
             let mut line = match kept.take() {
                 Some(line) => line,
-                None => self.lines.line(admitted).await?,
+                None => self.lines.line(admitted, way).await?,
             };
+            if way == Way::Forwarder {
+                let (mut head, body) = request.into_parts();
+                let asked = translate::forwarded(&mut head, &admitted.target, line.authorization());
+                asked.ok_or(Answer::bad(BadRequest::Target))?;
+                request = Request::from_parts(head, body);
+            }
             if line.is_second() && request.version() != http::Version::HTTP_2 {
                 let (mut head, body) = request.into_parts();
                 let scheme = if self.speech == Speech::PlainTwo { "http" } else { "https" };

@@ -73,6 +73,27 @@ pub(super) fn second(head: &mut request::Parts, scheme: &'static str) -> Option<
     Some(())
 }
 
+/// Puts a head made by [`outward`] into the form in which a proxy is asked for it. Nothing when it cannot be.
+///
+/// Where the proxy is to go is what was judged, never what the request says.
+pub(super) fn forwarded(
+    head: &mut request::Parts,
+    target: &Target,
+    authorization: Option<&HeaderValue>,
+) -> Option<()> {
+    let authority = match target.port {
+        80 => target.host.to_string(),
+        _ => target.to_string(),
+    };
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    let uri = Uri::builder().scheme("http").authority(authority).path_and_query(path);
+    head.uri = uri.build().ok()?;
+    if let Some(authorization) = authorization {
+        head.headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
+    }
+    Some(())
+}
+
 /// Makes the head of an answer fit for the client's connection.
 pub(super) fn inward(head: &mut response::Parts, strip: &[String]) {
     drop_connection_headers(&mut head.headers);
@@ -114,7 +135,7 @@ fn tokens<'a>(headers: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use super::{inward, outward, second, wanted_upgrade};
+    use super::{forwarded, inward, outward, second, wanted_upgrade};
     use crate::http::head::Upgrade;
     use http::{Request, Response, request, response};
     use stockade_policy::Target;
@@ -176,6 +197,22 @@ mod tests {
         second(&mut head, "https").unwrap();
         assert_eq!(head.uri, "https://a.test/x");
         assert!(!head.headers.contains_key("host"));
+    }
+
+    #[test]
+    fn proxies_are_asked_for_what_was_judged() {
+        for (to, uri) in [
+            ("a.test:80", "http://a.test/x?y"),
+            ("a.test:443", "http://a.test:443/x?y"),
+            ("[2001:db8::1]:80", "http://[2001:db8::1]/x?y"),
+            ("[2001:db8::1]:81", "http://[2001:db8::1]:81/x?y"),
+        ] {
+            let mut head = head("/x?y", &[("host", "as-it-was.test")]);
+            forwarded(&mut head, &target(to), Some(&"Basic x".parse().unwrap())).unwrap();
+            assert_eq!(head.uri, uri);
+            assert_eq!(head.headers["proxy-authorization"], "Basic x");
+            assert_eq!(head.headers["host"], "as-it-was.test");
+        }
     }
 
     #[test]

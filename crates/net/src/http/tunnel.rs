@@ -52,6 +52,16 @@ impl ParentProxyAddress {
         Ok(Self { at, authorization })
     }
 
+    /// A stream to the proxy itself.
+    pub(crate) async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = match &self.at.host {
+            Host::Name(name) => TcpStream::connect((name.as_str(), self.at.port)).await?,
+            Host::Address(address) => TcpStream::connect((*address, self.at.port)).await?,
+        };
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
     /// The value of a `Proxy-Authorization` header, where one is needed.
     pub(crate) fn authorization(&self) -> Option<&str> {
         self.authorization.as_deref()
@@ -62,17 +72,6 @@ impl fmt::Debug for ParentProxyAddress {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "ParentProxyAddress({})", self.at)
     }
-}
-
-/// A stream to `target` through the proxy.
-pub(crate) async fn tunnel_through(proxy: &ParentProxyAddress, target: &Target) -> io::Result<TcpStream> {
-    let mut stream = match &proxy.at.host {
-        Host::Name(name) => TcpStream::connect((name.as_str(), proxy.at.port)).await?,
-        Host::Address(address) => TcpStream::connect((*address, proxy.at.port)).await?,
-    };
-    stream.set_nodelay(true)?;
-    tunnel_over(&mut stream, target, proxy.authorization()).await?;
-    Ok(stream)
 }
 
 /// Asks the proxy at the other end of a stream for a tunnel to `target`.

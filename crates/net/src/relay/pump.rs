@@ -24,7 +24,9 @@ pub(crate) async fn relay<C: Duplex, U: Duplex>(
     let outward = async {
         write(&upstream, &first, meter, Direction::Sent).await?;
         drop(first);
-        pump(&client, &upstream, buffers, meter, Direction::Sent).await
+        pump(&client, &upstream, buffers, meter, Direction::Sent).await?;
+        admitted.drained();
+        Ok(())
     };
     let inward = pump(&upstream, &client, buffers, meter, Direction::Received);
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };

@@ -26,7 +26,9 @@ where
     let outward = async {
         write(&mut to_upstream, &first, meter, Direction::Sent).await?;
         drop(first);
-        pump(from_client, to_upstream, buffers, meter, Direction::Sent).await
+        pump(from_client, to_upstream, buffers, meter, Direction::Sent).await?;
+        admitted.drained();
+        Ok(())
     };
     let inward = pump(from_upstream, to_client, buffers, meter, Direction::Received);
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };

@@ -4,12 +4,14 @@ use super::equip::Equipment;
 use super::watch::{self, Reload};
 use super::witness::Reporter;
 use super::{NetworkError, watch::Watching};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
 use stockade_isolate::{BoxFuture, DoorSocketKind, Sandbox, Teller};
 use stockade_net::{Door, DoorKind, Gateway, GatewayOptions, Inward};
-use stockade_policy::{GatewayPlan, HostStatistics, NetworkStatistics, Publish};
+use stockade_policy::{Event, GatewayPlan, HostStatistics, NetworkStatistics, Publish};
+use tokio::sync::mpsc;
 
 /// Hosts in a report; the rest is in the sums.
 const LISTED: usize = 20;
@@ -18,6 +20,7 @@ const LISTED: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Opened {
     handle: NetworkHandle,
+    records: mpsc::Receiver<Event>,
     _watching: Option<Watching>,
 }
 
@@ -35,6 +38,11 @@ impl NetworkHandle {
         self.gateway.change(Arc::clone(&plan))?;
         self.teller.changed(plan);
         Ok(())
+    }
+
+    /// Ends every connection, once what was said before has been passed on. May be dropped and called again.
+    pub(crate) async fn finish(&self) {
+        self.gateway.close().await;
     }
 
     /// The ports of the sandbox that can be reached on this machine's loopback.
@@ -75,6 +83,23 @@ impl Opened {
     pub(crate) fn handle(&self) -> &NetworkHandle {
         &self.handle
     }
+
+    /// The next record. Never ends; may be dropped and called again.
+    pub(crate) async fn next(&mut self) -> Event {
+        match self.records.recv().await {
+            Some(event) => event,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The sums, and the records nobody has read.
+    pub(crate) fn into_sums(mut self) -> (NetworkStatistics, VecDeque<Event>) {
+        let mut last = VecDeque::new();
+        while let Ok(event) = self.records.try_recv() {
+            last.push_back(event);
+        }
+        (self.handle.statistics(), last)
+    }
 }
 
 /// Opens the gateway of a sandbox whose plan has one.
@@ -95,18 +120,19 @@ pub(crate) fn open(
         return Err(NetworkError::NoDoors { kind });
     }
     let teller = sandbox.teller();
+    let (reporter, records) = Reporter::new(teller.clone(), name);
     let gateway = Gateway::open(GatewayOptions {
         plan: Arc::new(plan.clone()),
         doors,
         reserved: equipment.reserved,
         inward: Some(Arc::new(Inside(Arc::downgrade(sandbox)))),
-        witness: Arc::new(Reporter::new(teller.clone(), name)),
+        witness: Arc::new(reporter),
         termination: equipment.termination.clone(),
         vault: equipment.vault.clone(),
     })?;
     let handle = NetworkHandle { gateway: Arc::new(gateway), teller };
     let watching = reload.map(|reload| watch::begin(reload, handle.clone()));
-    Ok(Some(Opened { handle, _watching: watching }))
+    Ok(Some(Opened { handle, records, _watching: watching }))
 }
 
 fn door_kind(kind: DoorSocketKind) -> DoorKind {

@@ -1,8 +1,10 @@
 //! The HTTP roads with real sockets on loopback.
 
+mod forwarded;
 mod head;
 mod plain;
 mod proxy;
+mod secrets;
 mod smuggling;
 mod terminated;
 mod upgrade;
@@ -122,6 +124,16 @@ async fn gateway(
     termination: Option<Arc<Termination>>,
     vault: Option<Arc<Vault>>,
 ) -> (Gateway, TcpStream) {
+    witnessed(plan, &Recorder::new(), termination, vault).await
+}
+
+/// The same, in front of a witness.
+async fn witnessed(
+    plan: GatewayPlan,
+    witness: &Arc<Recorder>,
+    termination: Option<Arc<Termination>>,
+    vault: Option<Arc<Vault>>,
+) -> (Gateway, TcpStream) {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let gateway = Gateway::open(GatewayOptions {
@@ -129,7 +141,7 @@ async fn gateway(
         plan: Arc::new(plan),
         doors: vec![Door { kind: DoorKind::Http, socket: listener.into() }],
         inward: None,
-        witness: Recorder::new(),
+        witness: Arc::clone(witness) as _,
         termination,
         vault,
     });

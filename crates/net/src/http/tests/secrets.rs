@@ -1,0 +1,98 @@
+//! Real values in requests: what the server gets, and what is told about it.
+
+use super::{all, origin, until, witnessed};
+use crate::credentials::{Secret, StandIn, VaultEntry};
+use crate::gateway::testing::{Recorder, plan};
+use crate::{Gateway, Vault};
+use std::sync::Arc;
+use stockade_policy::{Cause, DomainPattern, GatewayPlan, NetLimits, Switch};
+use tokio::net::TcpStream;
+
+/// Longer than what stands for it.
+const REAL: &str = "REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE";
+
+/// How the requests come.
+#[derive(Clone, Copy, Debug)]
+enum Through {
+    Proxy,
+    Tunnel,
+}
+
+/// A client of a gateway that puts a real value in the place of a stand-in on its way to this port.
+async fn client(
+    port: u16,
+    through: Through,
+    limits: NetLimits,
+) -> (TcpStream, StandIn, Arc<Recorder>, Gateway) {
+    let stand_in = StandIn::mint().unwrap();
+    let entry = VaultEntry {
+        name: "TOKEN".into(),
+        stand_in: stand_in.clone(),
+        real: Secret::new(REAL.into()),
+        hosts: vec![DomainPattern::parse_allowed("127.0.0.1").unwrap()],
+    };
+    let vault = Vault::new(vec![entry], vec![], Switch::Allowed);
+    let plan = GatewayPlan { plaintext_credentials: Switch::Allowed, limits, ..plan(&["127.0.0.1"]) };
+    let witness = Recorder::new();
+    let (gateway, mut client) = witnessed(plan, &witness, None, Some(Arc::new(vault))).await;
+    if let Through::Tunnel = through {
+        until(&mut client, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
+    }
+    (client, stand_in, witness, gateway)
+}
+
+fn post(port: u16, through: Through, path: &str, body: &str) -> String {
+    let at = format!("127.0.0.1:{port}");
+    let to = match through {
+        Through::Proxy => format!("http://{at}"),
+        Through::Tunnel => String::new(),
+    };
+    format!("POST {to}{path} HTTP/1.1\r\nHost: {at}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn no_record_holds_a_real_value() {
+    for through in [Through::Proxy, Through::Tunnel] {
+        let port = origin().await;
+        let (mut client, stand_in, witness, _gateway) = client(port, through, NetLimits::default()).await;
+        let fake = stand_in.as_str();
+        let request = post(port, through, &format!("/a/{fake}/b?key={fake}"), fake);
+        let heard = until(&mut client, request, ">").await;
+        assert!(heard.contains(&format!("<POST /a/{REAL}/b?key={REAL} ")), "{heard}");
+        assert!(heard.contains(&format!("body={REAL}>")), "{heard}");
+        let records = witness.records(1).await;
+        assert_eq!(records[0].request, Some(("POST".into(), format!("/a/{fake}/b"))), "{through:?}");
+        let told = format!("{records:?} {:?}", witness.refusals.lock().unwrap());
+        assert!(!told.contains(REAL), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn short_bodies_keep_a_length() {
+    for through in [Through::Proxy, Through::Tunnel] {
+        let port = origin().await;
+        let (mut client, stand_in, witness, _gateway) = client(port, through, NetLimits::default()).await;
+        for body in [format!("<{}", stand_in.as_str()), "<nothing".to_owned()] {
+            let heard = until(&mut client, post(port, through, "/", &body), ">").await;
+            let body = body.replace(stand_in.as_str(), REAL);
+            assert!(heard.contains(&format!("headers=content-length,host body={body}>")), "{heard}");
+        }
+        assert_eq!(witness.records(2).await[0].sent, 1 + REAL.len() as u64);
+        let long = format!("{}{}", "x".repeat(1 << 20), stand_in.as_str());
+        let heard = until(&mut client, post(port, through, "/", &long), ">").await;
+        assert!(heard.contains("headers=host,transfer-encoding "), "{}", &heard[..200]);
+        assert!(heard.ends_with(&format!("x{REAL}>")));
+    }
+}
+
+/// A limit holds for what is sent, which may be longer than what was there.
+#[tokio::test]
+async fn limits_hold_for_what_is_sent() {
+    let port = origin().await;
+    let limits = NetLimits { max_request_bytes: Some(50), ..NetLimits::default() };
+    let (mut client, stand_in, witness, _gateway) = client(port, Through::Proxy, limits).await;
+    assert!(stand_in.as_str().len() < 50 && REAL.len() > 50);
+    let heard = all(&mut client, post(port, Through::Proxy, "/", stand_in.as_str())).await;
+    assert!(heard.starts_with("HTTP/1.1 413 ") && heard.contains("longer than the limits allow"), "{heard}");
+    assert_eq!(witness.causes(), [Cause::Limit]);
+}
