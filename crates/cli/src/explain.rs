@@ -17,13 +17,11 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
     };
     let mut explanations = Vec::new();
     for subject in &subjects {
+        let policy = runtime.policy();
         let explained = match host(subject) {
-            Some(host) => {
-                runtime.policy().explain_host(host).map(Explained::Host).map_err(|error| error.to_string())
-            }
+            Some(host) => policy.explain_host(host).map(Explained::host).map_err(|error| error.to_string()),
             None => {
-                let explained = runtime.policy().explain(subject, &RealFiles);
-                explained.map(Explained::Path).map_err(|error| error.to_string())
+                policy.explain(subject, &RealFiles).map(Explained::path).map_err(|error| error.to_string())
             }
         };
         match explained {
@@ -50,8 +48,18 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
 #[derive(serde::Serialize)]
 #[serde(untagged)]
 enum Explained {
-    Path(Explanation),
-    Host(HostExplanation),
+    Path(Box<Explanation>),
+    Host(Box<HostExplanation>),
+}
+
+impl Explained {
+    fn path(explanation: Explanation) -> Self {
+        Self::Path(Box::new(explanation))
+    }
+
+    fn host(explanation: HostExplanation) -> Self {
+        Self::Host(Box::new(explanation))
+    }
 }
 
 /// The host a subject is about: one with a port, or in a URL. Everything else is a path, as it always was;

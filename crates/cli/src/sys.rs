@@ -37,6 +37,15 @@ pub(crate) fn outlive_file_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Lets this process, whose sandbox has been made already, have as many descriptors as it may: each connection
+/// through the gateway takes two.
+pub(crate) fn want_many_descriptors() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let wanted = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Fewer connections at once are no reason not to run.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,13 +65,4 @@ mod tests {
         assert!(is_ignored(libc::SIGPIPE));
         assert!(!is_ignored(libc::SIGTERM));
     }
-}
-
-/// Lets this process, whose sandbox has been made already, have as many descriptors as it may: each connection
-/// through the gateway takes two.
-pub(crate) fn want_many_descriptors() {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let wanted = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
-    // Fewer connections at once are no reason not to run.
-    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted);
 }

@@ -4,7 +4,7 @@ use crate::BoxFuture;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use stockade_policy::{Event, GatewayPlan, Reply, RuleRef, ViolationKind};
+use stockade_policy::{GatewayPlan, Reply, RuleRef, ViolationKind};
 
 /// Something about the network that was, or would be, refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,13 +31,11 @@ pub trait Ear: Send + Sync {
     fn refused(&self, note: NetNote);
     /// Somebody is to be asked.
     fn ask(&self, note: NetNote) -> BoxFuture<'static, Reply>;
-    /// Something happened.
-    fn event(&self, event: Event);
     /// The rules changed.
     fn changed(&self, plan: Arc<GatewayPlan>);
 }
 
-/// A handle through which violations, questions and events about the network become part of the commands'
+/// A handle through which violations of and questions about the network become part of the commands'
 /// events and outcomes. It does not keep the sandbox alive.
 #[derive(Clone, Default)]
 pub struct Teller(Option<Arc<dyn Ear>>);
@@ -62,13 +60,6 @@ impl Teller {
         match &self.0 {
             Some(ear) => ear.ask(note).await,
             None => Reply::Deny,
-        }
-    }
-
-    /// Adds an event to those of the sandbox's oldest running command.
-    pub fn event(&self, event: Event) {
-        if let Some(ear) = &self.0 {
-            ear.event(event);
         }
     }
 

@@ -15,6 +15,7 @@ mod gateway;
 mod http;
 mod peer;
 mod relay;
+mod replay;
 mod socks;
 mod sys;
 mod tls;

@@ -20,6 +20,14 @@ pub(crate) fn serving_at_once<T>(peer: SocketAddr, work: impl FnOnce() -> T) -> 
     PEER.sync_scope(peer, work)
 }
 
+/// Work for a task of its own, done for whoever the present task serves.
+pub(crate) async fn inheriting<F: Future>(peer: Option<SocketAddr>, work: F) -> F::Output {
+    match peer {
+        Some(peer) => serving(peer, work).await,
+        None => work.await,
+    }
+}
+
 /// The inner end of the connection that is being served, where it is one.
 pub(crate) fn peer() -> Option<SocketAddr> {
     PEER.try_with(|peer| *peer).ok()

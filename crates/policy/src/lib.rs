@@ -42,7 +42,8 @@ mod violation;
 
 pub use ask::{Ask, Reply};
 pub use broker::{
-    BrokerPlan, Check, GuardPlace, GuardRule, HeldReads, Judge, Judgement, Naming, Refusal, UnixRule,
+    BrokerPlan, Check, GuardPlace, GuardRule, HeldReads, Judge, Judgement, Naming, Refusal, StandInRule,
+    UnixRule,
 };
 pub use connection::{Connection, ConnectionVerdict, HostStatistics, NetworkStatistics, Via};
 pub use domain::{DomainError, DomainPattern, HostPattern};
@@ -54,7 +55,7 @@ pub use files::{Caller, Files};
 pub use gateway::{
     AddressOwner, Allowance, AwsPairPlan, Cause, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan,
     Host, HostError, NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling, Target,
-    TlsPlan, Upstreams,
+    TlsPlan, Upstreams, lent_addresses, lent_number,
 };
 pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,

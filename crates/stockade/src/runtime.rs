@@ -20,7 +20,7 @@ use stockade_isolate::{
 };
 use stockade_policy::{
     BareWish, CommandLine, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError, Policy,
-    Request, RuleRef, Usage, Verdict,
+    Request, RuleRef, Switch, Usage, Verdict,
 };
 
 /// A policy and the walls to hold it.
@@ -228,7 +228,9 @@ impl Runtime {
         };
         let error = match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
-                let reload = Some(self.reload.clone());
+                // Whoever changes the lists by hand does not want them changed back.
+                let live = self.reload.0.flags.live_network == Switch::Allowed;
+                let reload = (!live).then(|| self.reload.clone());
                 let warnings = std::mem::take(&mut equipment.warnings);
                 match network::open(equipment, &sandbox, recorder.name(), self.provider.kind(), reload) {
                     Ok(network) => {

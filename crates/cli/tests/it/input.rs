@@ -331,3 +331,36 @@ fn f32_a_glob_with_very_many_matches() {
         assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     });
 }
+
+/// Whoever could change the settings that hold would write its own rules.
+#[test]
+fn settings_in_use_stay_what_they_are() {
+    each_caller(|world| {
+        let native = r#"{"network": {"allowedDomains": ["allow.test"]}}"#;
+        let srt = r#"{"network": {"allowedDomains": [], "deniedDomains": []},
+            "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}}"#;
+        let folder = world.ws.join("conf");
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("settings.json");
+        let link = world.ws.join("link.json");
+        world.give(&folder);
+        for (text, named) in [(native, &file), (native, &link), (srt, &file), (srt, &link)] {
+            fs::write(&file, text).unwrap();
+            world.give(&file);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&file, &link).unwrap();
+            let run = || match text == srt {
+                true => world.srt().with("-s", named),
+                false => world.run().with("--settings", named),
+            };
+            let tried = run().shell(
+                "echo x > conf/settings.json; mv conf/settings.json y; rm -f conf/settings.json; mv conf z; \
+                 rm -rf conf; rm -f link.json; echo x > link.json; ln -f /etc/hostname conf/settings.json; \
+                 echo free > other; cat other",
+            );
+            assert!(tried.out().ends_with("free\n"), "{tried}");
+            assert_eq!(fs::read_to_string(named).unwrap(), text, "{tried}");
+            assert!(file.is_file() && !world.ws.join("y").exists() && !world.ws.join("z").exists());
+        }
+    });
+}

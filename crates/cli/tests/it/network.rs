@@ -1,6 +1,7 @@
 //! What commands reach, in an internet of the tests' own.
 
 mod credentials;
+mod crowd;
 mod internet;
 mod itself;
 mod limits;
@@ -8,6 +9,8 @@ mod live;
 mod names;
 mod ports;
 mod proxies;
+mod records;
+mod settings;
 mod tls;
 mod transparent;
 mod udp;
@@ -23,6 +26,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+/// Kilobytes of memory a process has.
+fn resident(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    line.trim().trim_end_matches(" kB").trim().parse().unwrap_or(0)
+}
 
 /// A refusal is heard at once; a machine under load gets this much.
 const QUICK: Duration = Duration::from_secs(8);

@@ -1,6 +1,7 @@
 //! Acts on the network, by name or by address.
 
 use crate::answer::{Answer, Args, Failure, escape};
+use rustix::process::{Resource, Rlimit};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::unix::ffi::OsStrExt;
@@ -21,6 +22,7 @@ pub(crate) fn act(act: &str, args: &Args) -> Option<Answer> {
         "half-close" => half_close(args),
         "ask-udp" => ask_udp(args),
         "flood" => flood(args),
+        "choir" => choir(args),
         _ => return None,
     })
 }
@@ -124,6 +126,7 @@ fn ask_udp(args: &Args) -> Answer {
 fn flood(args: &Args) -> Answer {
     let (count, hold) = (args.int(1)?, Duration::from_millis(u64::try_from(args.number(2)?).unwrap_or(0)));
     let target = look_up(args.text(0)?)?.into_iter().next().ok_or(Failure::Errno(libc::ENODATA))?;
+    all_descriptors()?;
     let mut held = Vec::new();
     let mut refused = 0;
     let end = Instant::now() + FLOOD;
@@ -143,4 +146,37 @@ fn flood(args: &Args) -> Answer {
     }
     std::thread::sleep(hold);
     Ok(format!("held={} refused={refused}", held.len()))
+}
+
+/// As many descriptors as anybody gives us.
+fn all_descriptors() -> Result<(), Failure> {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
+        .map_err(|errno| Failure::Errno(errno.raw_os_error()))
+}
+
+/// `choir HOST:PORT COUNT KIBIBYTES`: as many connections to a server that repeats what it hears, all open
+/// and busy at once, each with bytes of its own. How many heard just those at the end of what was said.
+fn choir(args: &Args) -> Answer {
+    let (count, size) = (args.int(1)?, usize::try_from(args.int(2)?).unwrap_or(0) << 10);
+    all_descriptors()?;
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(connect(args)?);
+    }
+    let said = |number: usize| -> Vec<u8> {
+        let seed = number.wrapping_mul(2_654_435_761);
+        (0..size).map(|at| (seed.wrapping_add(at.wrapping_mul(31)) >> 3).to_le_bytes()[0]).collect()
+    };
+    for (number, stream) in streams.iter_mut().enumerate() {
+        stream.write_all(&said(number))?;
+    }
+    let mut same = 0;
+    for (number, stream) in streams.iter_mut().enumerate() {
+        stream.shutdown(Shutdown::Write)?;
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard)?;
+        same += usize::from(heard.ends_with(&said(number)));
+    }
+    Ok(format!("same={same}"))
 }

@@ -7,7 +7,7 @@ use crate::{BoxFuture, Ear, NetNote};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
-use stockade_policy::{Event, GatewayPlan, Reply};
+use stockade_policy::{GatewayPlan, Reply};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -228,12 +228,6 @@ impl Ear for Listening {
         match self.0.upgrade() {
             Some(shared) => Box::pin(shared.put_question(note)),
             None => Box::pin(async { Reply::Deny }),
-        }
-    }
-
-    fn event(&self, event: Event) {
-        if let Some(shared) = self.0.upgrade() {
-            shared.tell_job(0, Heard::Event(Box::new(event)));
         }
     }
 

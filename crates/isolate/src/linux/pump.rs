@@ -174,7 +174,6 @@ impl Follower {
             Heard::Refused(noted) => self.refused(noted).await,
             Heard::RefusedOneMore => self.more_violations += 1,
             Heard::Ask { id, noted } => self.ask(id, noted).await,
-            Heard::Event(event) => drop(self.events.send(*event).await),
             Heard::Report(..) => {}
         }
     }

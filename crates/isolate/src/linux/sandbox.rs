@@ -24,7 +24,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use stockade_policy::{Enforcement, Event, LayerState, Plan, WallLayer};
+use stockade_policy::{Enforcement, LayerState, Plan, WallLayer};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
@@ -42,8 +42,6 @@ pub(crate) enum Heard {
     RefusedOneMore,
     /// A call waits for an answer.
     Ask { id: u64, noted: Noted },
-    /// Something happened in its network.
-    Event(Box<Event>),
 }
 
 /// What all handles and tasks of one sandbox share.

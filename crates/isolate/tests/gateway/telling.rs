@@ -127,17 +127,6 @@ async fn a_question_nobody_can_answer_any_more_is_a_no() {
 }
 
 #[tokio::test]
-async fn events_of_the_network_are_the_commands() {
-    let dir = scratch();
-    let sandbox = create(plan(dir.path(), gateway(open()))).await;
-    let running = sandbox.exec(doing("own-loopback", dir.path())).await.unwrap();
-    let event = Event::Answered { id: 1 << 40, reply: Reply::Once };
-    sandbox.teller().event(event.clone());
-    assert!(finish(running).await.2.contains(&event));
-    sandbox.destroy().await;
-}
-
-#[tokio::test]
 async fn without_any_network_attempts_are_recorded() {
     let dir = scratch();
     let sandbox = create(plan(dir.path(), NetworkPlan::Loopback)).await;

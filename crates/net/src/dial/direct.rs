@@ -66,22 +66,19 @@ impl Ward {
             Host::Name(name) => self.looked_up(admitted, name).await?,
         };
         let allowed = self.judged(admitted, &addresses)?;
-        let stream =
-            race(&allowed, admitted.target.port).await.map_err(|error| unreachable(admitted, error))?;
-        Ok(stream.into())
+        let place = admitted.place().await.map_err(DialError::Denied)?;
+        let reached = race(&allowed, admitted.target.port, place).await;
+        let (stream, place) = reached.map_err(|error| unreachable(admitted, error))?;
+        Ok(Upstream::from(stream).holding(place))
     }
 
-    pub(super) async fn looked_up(
-        &self,
-        admitted: &Admitted,
-        name: &str,
-    ) -> Result<Arc<[IpAddr]>, DialError> {
+    async fn looked_up(&self, admitted: &Admitted, name: &str) -> Result<Arc<[IpAddr]>, DialError> {
         let looked = self.dialler().lookups().addresses(name).await;
         looked.map_err(|error| unreachable(admitted, error))
     }
 
     /// Those of these addresses that the target may lead to; a refusal when there are none.
-    pub(super) fn judged(&self, admitted: &Admitted, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, DialError> {
+    fn judged(&self, admitted: &Admitted, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, DialError> {
         let judge = admitted.judge();
         let mut allowed = Vec::with_capacity(addresses.len());
         let mut refused: Option<Box<NetRefusal>> = None;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OnceCell, Semaphore};
@@ -24,7 +24,8 @@ type Answer = Result<Arc<[IpAddr]>, (io::ErrorKind, String)>;
 #[derive(Debug)]
 pub(crate) struct Lookups {
     names: Mutex<HashMap<String, Slot>>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
+    resolve: fn(&str) -> io::Result<Vec<IpAddr>>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl Slot {
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self { names: Mutex::default(), turns: Semaphore::new(MOST_LOOKUPS) }
+        Self { names: Mutex::default(), turns: Arc::new(Semaphore::new(MOST_LOOKUPS)), resolve }
     }
 }
 
@@ -63,16 +64,17 @@ impl Lookups {
 
     async fn ask(&self, name: &str) -> Answer {
         let failed = |error: io::Error| (error.kind(), error.to_string());
-        let _turn = self.turns.acquire().await.map_err(|error| failed(io::Error::other(error)))?;
-        // Without a final dot, like every program of the host: its hosts file knows names without only.
-        let found = tokio::net::lookup_host((name, 0)).await.map_err(failed)?;
-        let mut addresses = Vec::new();
-        for address in found.map(|found| found.ip().to_canonical()) {
-            if !addresses.contains(&address) {
-                addresses.push(address);
-            }
-        }
-        Ok(addresses.into())
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = turn.map_err(|error| failed(io::Error::other(error)))?;
+        let (resolve, name) = (self.resolve, name.to_owned());
+        // Nobody can call the thread back: the turn is its own, whether or not somebody still waits for it.
+        let looked = tokio::task::spawn_blocking(move || {
+            let found = resolve(&name);
+            drop(turn);
+            found
+        });
+        let found = looked.await.map_err(|error| failed(io::Error::other(error)))?;
+        found.map(Into::into).map_err(failed)
     }
 
     fn slot(&self, name: &str) -> Arc<OnceCell<Answer>> {
@@ -99,6 +101,14 @@ impl Lookups {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Fails for a name without asking anybody.
+    #[cfg(test)]
+    pub(crate) fn know_failure(&self, name: &str, error: &io::Error) {
+        let answer = Arc::new(OnceCell::new_with(Some(Err((error.kind(), error.to_string())))));
+        // Longer than failures are believed.
+        self.names().insert(name.to_owned(), Slot { asked: Instant::now() + FRESH, answer });
+    }
+
     /// Answers for a name without asking anybody.
     #[cfg(test)]
     pub(crate) fn know(&self, name: &str, addresses: &[IpAddr]) {
@@ -107,9 +117,35 @@ impl Lookups {
     }
 }
 
+/// Asks the host's own resolver.
+fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
+    let mut addresses = Vec::new();
+    // Without a final dot, like every program of the host: its hosts file knows names without only.
+    for address in (name, 0).to_socket_addrs()?.map(|found| found.ip().to_canonical()) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_lookup_that_nobody_waits_for_keeps_its_turn() {
+        let slow = |_: &str| {
+            std::thread::sleep(Duration::from_millis(300));
+            Ok(Vec::new())
+        };
+        let lookups = Lookups { resolve: slow, ..Lookups::default() };
+        let waited = tokio::time::timeout(Duration::from_millis(50), lookups.addresses("slow.test")).await;
+        assert!(waited.is_err());
+        assert_eq!(lookups.turns.available_permits(), MOST_LOOKUPS - 1);
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        assert_eq!(lookups.turns.available_permits(), MOST_LOOKUPS);
+    }
 
     #[tokio::test]
     async fn names_of_this_machine() {

@@ -4,13 +4,15 @@ use super::direct::{DialError, unreachable};
 use super::route::Route;
 use super::upstream::Upstream;
 use crate::Via;
-use crate::gateway::{Admitted, Ward};
+use crate::dns::is_no_such_name;
+use crate::gateway::{Admitted, Ward, refusal};
 use crate::http::{ParentProxyAddress, tunnel_over};
 use http::HeaderValue;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
-use stockade_policy::{Host, Switch};
+use stockade_policy::{Cause, Host, Ruling, Switch};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -36,8 +38,11 @@ impl Ward {
         admitted: &Admitted,
         socket: &Path,
     ) -> Result<Upstream, DialError> {
+        self.judge_led(admitted).await?;
+        let place = admitted.place().await.map_err(DialError::Denied)?;
         let proxy = in_time(UnixStream::connect(socket)).await;
-        tunnel(admitted, proxy.map_err(|error| unreachable(admitted, error))?, None).await
+        let proxy = proxy.map_err(|error| unreachable(admitted, error))?;
+        Ok(tunnel(admitted, proxy, None).await?.holding(place))
     }
 
     /// Through the proxy that leads out of this network.
@@ -47,14 +52,18 @@ impl Ward {
         proxy: &ParentProxyAddress,
     ) -> Result<Upstream, DialError> {
         self.judge_led(admitted).await?;
+        let place = admitted.place().await.map_err(DialError::Denied)?;
         let stream = in_time(proxy.connect()).await.map_err(|error| unreachable(admitted, error))?;
-        tunnel(admitted, stream, proxy.authorization()).await
+        Ok(tunnel(admitted, stream, proxy.authorization()).await?.holding(place))
     }
 
     /// Reaches the proxy that requests to a target go through when they are not in TLS. Many proxies make
     /// tunnels to the port of HTTPS only.
     pub(crate) async fn dial_forwarder(&self, admitted: &Admitted) -> Result<Forwarder, DialError> {
         self.judge_forwarded(admitted).await?;
+        // A tunnel that was made ahead of time has no use any more.
+        drop(admitted.ready());
+        let place = admitted.place().await.map_err(DialError::Denied)?;
         let routes = self.routes();
         let reached = match routes.of_request(&admitted.target) {
             Route::Direct => Err(io::Error::other("no proxy leads there any more")),
@@ -65,44 +74,60 @@ impl Ward {
                 in_time(proxy.connect()).await.map(|stream| (stream.into(), proxy.authorization()))
             }
         };
-        // A tunnel that was made ahead of time has no use any more.
-        drop(admitted.ready());
         let (upstream, authorization): (Upstream, _) = reached.map_err(|error| {
             admitted.failed();
             unreachable(admitted, error)
         })?;
         admitted.reached(upstream.peer());
         let authorization = authorization.and_then(|value| HeaderValue::try_from(value).ok()).map(secret);
-        Ok(Forwarder { upstream, authorization })
+        Ok(Forwarder { upstream: upstream.holding(place), authorization })
     }
 
     /// Judges where a proxy would send a request to. It may look the name up anew for each.
     pub(crate) async fn judge_forwarded(&self, admitted: &Admitted) -> Result<(), DialError> {
         match self.routes().of_request(&admitted.target) {
-            Route::Parent(_) => self.judge_led(admitted).await,
-            Route::Direct | Route::Socket(_) => Ok(()),
+            Route::Parent(_) | Route::Socket(_) => self.judge_led(admitted).await,
+            Route::Direct => Ok(()),
         }
     }
 
-    /// Judges where the proxy that leads out of this network would go.
+    /// Judges where another proxy would go.
     ///
-    /// The proxy looks the name up itself, in its own network: which address it dials cannot be seen from
-    /// here. Rules about addresses are kept as far as they can be: an address that was written literally is
-    /// judged; and where the plan refuses addresses (private ones, or listed networks) the name is looked up
-    /// here as well, must exist and must lead to nothing that is refused. Whoever wants less looked at allows
-    /// private addresses; whoever wants more lists the host in `noProxy`.
+    /// The proxy looks the name up itself, perhaps in another network: which address it dials cannot be seen
+    /// from here, and it may well be any of those the name has. So the name is looked up here too, and must
+    /// lead to nothing that is refused, not even besides something that is allowed.
+    ///
+    /// A name that does not exist here leads nowhere from here: that is what such proxies are for, and it
+    /// passes. Where it cannot be found out whether it exists, it passes only where the plan has no rule about
+    /// addresses of its own (it allows private ones and lists no network). Whoever wants more looked at lists
+    /// the host in `noProxy`.
     async fn judge_led(&self, admitted: &Admitted) -> Result<(), DialError> {
-        match &admitted.target.host {
-            Host::Address(address) => {
-                self.judged(admitted, &[*address])?;
-            }
-            Host::Name(name) => {
-                let judge = self.judge();
-                let plan = judge.plan();
-                if plan.private_addresses == Switch::Refused || !plan.denied_addresses.is_empty() {
-                    let addresses = self.looked_up(admitted, name).await?;
-                    self.judged(admitted, &addresses)?;
-                }
+        let name = match &admitted.target.host {
+            Host::Address(address) => return self.judge_all(admitted, &[*address]),
+            Host::Name(name) => name,
+        };
+        let error = match self.dialler().lookups().addresses(name).await {
+            Ok(addresses) => return self.judge_all(admitted, &addresses),
+            Err(error) => error,
+        };
+        let judge = self.judge();
+        let plan = judge.plan();
+        let has_rules = plan.private_addresses == Switch::Refused || !plan.denied_addresses.is_empty();
+        if has_rules && !is_no_such_name(&error) {
+            let reason = format!("where it leads to cannot be judged: {error}");
+            let refusal = refusal(&admitted.target, Cause::Address, reason, None);
+            return Err(DialError::Denied(admitted.refuse(refusal)));
+        }
+        Ok(())
+    }
+
+    /// Refuses where a single one of these addresses is refused.
+    fn judge_all(&self, admitted: &Admitted, addresses: &[IpAddr]) -> Result<(), DialError> {
+        let judge = admitted.judge();
+        for address in addresses {
+            let owner = self.dialler().owner(*address).map_err(|error| unreachable(admitted, error))?;
+            if let Ruling::Refused(refusal) = judge.address(&admitted.target, *address, owner) {
+                return Err(DialError::Denied(admitted.refuse(*refusal)));
             }
         }
         Ok(())

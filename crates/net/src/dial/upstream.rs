@@ -1,5 +1,6 @@
 //! The stream toward a target.
 
+use crate::gateway::Place;
 use crate::relay::Duplex;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
@@ -13,7 +14,11 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// The stream toward a target: to itself, or to a proxy that leads there.
 #[derive(Debug)]
-pub(crate) struct Upstream(Inner);
+pub(crate) struct Upstream {
+    inner: Inner,
+    /// Given back once the socket is closed.
+    _place: Option<Place>,
+}
 
 #[derive(Debug)]
 enum Inner {
@@ -27,9 +32,14 @@ impl Upstream {
         UnixStream::pair().map(|(near, _)| near.into())
     }
 
+    /// Keeps the place of the socket for as long as it is open.
+    pub(crate) fn holding(self, place: Place) -> Self {
+        Self { _place: Some(place), ..self }
+    }
+
     /// The address at the other end; a socket in the file system has none.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => stream.peer_addr().ok(),
             Inner::Unix(_) => None,
         }
@@ -39,7 +49,7 @@ impl Upstream {
     pub(crate) async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             self.readable().await?;
-            let looked = match &self.0 {
+            let looked = match &self.inner {
                 Inner::Tcp(stream) => stream.try_io(Interest::READABLE, || look(stream, buffer)),
                 Inner::Unix(stream) => stream.try_io(Interest::READABLE, || look(stream, buffer)),
             };
@@ -58,40 +68,40 @@ fn look(stream: &impl std::os::fd::AsFd, buffer: &mut [u8]) -> io::Result<usize>
 
 impl From<TcpStream> for Upstream {
     fn from(stream: TcpStream) -> Self {
-        Self(Inner::Tcp(stream))
+        Self { inner: Inner::Tcp(stream), _place: None }
     }
 }
 
 impl From<UnixStream> for Upstream {
     fn from(stream: UnixStream) -> Self {
-        Self(Inner::Unix(stream))
+        Self { inner: Inner::Unix(stream), _place: None }
     }
 }
 
 impl Duplex for Upstream {
     async fn readable(&self) -> io::Result<()> {
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => stream.readable().await,
             Inner::Unix(stream) => stream.readable().await,
         }
     }
 
     async fn writable(&self) -> io::Result<()> {
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => stream.writable().await,
             Inner::Unix(stream) => stream.writable().await,
         }
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => stream.try_read(buffer),
             Inner::Unix(stream) => stream.try_read(buffer),
         }
     }
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => stream.try_write(bytes),
             Inner::Unix(stream) => stream.try_write(bytes),
         }
@@ -99,7 +109,7 @@ impl Duplex for Upstream {
 
     fn finish(&self) -> io::Result<()> {
         use rustix::net::{Shutdown, shutdown};
-        match &self.0 {
+        match &self.inner {
             Inner::Tcp(stream) => shutdown(stream, Shutdown::Write)?,
             Inner::Unix(stream) => shutdown(stream, Shutdown::Write)?,
         }
@@ -107,7 +117,7 @@ impl Duplex for Upstream {
     }
 
     fn abort(&self) {
-        if let Inner::Tcp(stream) = &self.0 {
+        if let Inner::Tcp(stream) = &self.inner {
             let _ = set_socket_linger(stream, Some(Duration::ZERO));
         }
     }
@@ -119,7 +129,7 @@ impl AsyncRead for Upstream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().inner {
             Inner::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
             Inner::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
         }
@@ -128,7 +138,7 @@ impl AsyncRead for Upstream {
 
 impl AsyncWrite for Upstream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().inner {
             Inner::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
             Inner::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
         }
@@ -139,7 +149,7 @@ impl AsyncWrite for Upstream {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().inner {
             Inner::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
             Inner::Unix(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
         }
@@ -154,7 +164,7 @@ impl AsyncWrite for Upstream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().inner {
             Inner::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
             Inner::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }

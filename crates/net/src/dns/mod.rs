@@ -37,4 +37,5 @@ mod wire;
 
 pub(crate) use names::Names;
 pub(crate) use stream::serve_stream;
+pub(crate) use sys::is_no_such_name;
 pub(crate) use udp::serve_udp;

@@ -182,7 +182,7 @@ unsafe fn attach<T>(message: &mut libc::msghdr, control: &mut Control, level: c_
 
 /// Whether a failed lookup failed because there is no such name, or none with an address. The standard library
 /// keeps the words of the C library alone, not their number.
-pub(super) fn is_no_such_name(error: &io::Error) -> bool {
+pub(crate) fn is_no_such_name(error: &io::Error) -> bool {
     let told = error.to_string();
     [libc::EAI_NONAME, libc::EAI_NODATA].into_iter().any(|number| {
         // SAFETY: any number will do; what comes back is a constant string of the C library.

@@ -1,63 +1,17 @@
 //! Taking connections in at a door.
 
+use super::places::Places;
 use super::ward::Ward;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::process::{Resource, getrlimit};
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use stockade_policy::{Cause, NetRefusal, Switch, ViolationKind};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Connections of one sandbox that may be open at once, where the process has descriptors for so many.
-const MOST_LIVE: usize = 8192;
-/// What one connection needs at most, and a half to spare for everything else in the process.
-const DESCRIPTORS: u64 = 3;
 /// How long to wait when the process has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Places for connections, shared by all doors of a sandbox.
-#[derive(Debug)]
-pub(super) struct Places {
-    most: usize,
-    taken: AtomicUsize,
-    told: AtomicBool,
-}
-
-/// One taken place.
-struct Place(Arc<Places>);
-
-impl Places {
-    /// As many places as this process can serve.
-    pub(super) fn new() -> Arc<Self> {
-        let descriptors = getrlimit(Resource::Nofile).current.map(|most| most / DESCRIPTORS);
-        let most =
-            descriptors.and_then(|most| usize::try_from(most).ok()).unwrap_or(MOST_LIVE).min(MOST_LIVE);
-        Self::of(most)
-    }
-
-    fn of(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, taken: AtomicUsize::new(0), told: AtomicBool::new(false) })
-    }
-
-    fn take(self: &Arc<Self>) -> Option<Place> {
-        let place = Place(Arc::clone(self));
-        // Given back by the drop of `place` where there is none left.
-        let before = self.taken.fetch_add(1, Ordering::Relaxed);
-        (before < self.most).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // The next crowd is a new violation only after this one has halved.
-        if self.0.taken.fetch_sub(1, Ordering::Relaxed) <= self.0.most / 2 {
-            self.0.told.store(false, Ordering::Relaxed);
-        }
-    }
-}
 
 /// Accepts for as long as the gateway lives.
 pub(super) async fn accept<F>(
@@ -79,8 +33,8 @@ pub(super) async fn accept<F>(
             }
         };
         let Some(place) = places.take() else {
-            if !places.told.swap(true, Ordering::Relaxed) {
-                ward.refuse(crowded(places.most));
+            if places.is_news() {
+                ward.refuse(crowded(places.most()));
             }
             reset(client);
             continue;
@@ -133,7 +87,7 @@ mod tests {
         let hold = |_, mut client: TcpStream| async move {
             let _ = client.read_u8().await;
         };
-        ward.spawn(accept(Arc::clone(&ward), listener, Places::of(2), hold));
+        ward.spawn(accept(Arc::clone(&ward), listener, Places::alone(|| 2), hold));
         let first = TcpStream::connect(address).await.unwrap();
         let _second = TcpStream::connect(address).await.unwrap();
         for _ in 0..3 {

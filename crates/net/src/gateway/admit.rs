@@ -54,9 +54,10 @@ impl Ward {
         Ok(admitted)
     }
 
-    /// Lets in what the plan asks for by port: published and forwarded ports, which have no name to judge.
+    /// Lets in what the plan asks for by port: published and forwarded ports,
+    /// and proxies that take our place. They have no name to judge.
     pub(super) fn admit_port(self: &Arc<Self>, wanted: Wanted, rule: RuleRef) -> Admitted {
-        self.enter(wanted, Allowance { rule, limits: NetLimits::default() }, Grant::Rule)
+        self.enter(wanted, Allowance { rule, limits: NetLimits::default() }, Grant::Port)
     }
 
     /// Judges one request on a connection that was let in, and counts it.

@@ -1,6 +1,8 @@
 //! A connection that was let in: what it may use, and what will be told about it.
 
+use super::admit::refusal;
 use super::meter::Meter;
+use super::places::Place;
 use super::registry::{Entry, Grant};
 use super::ward::Ward;
 use crate::dial::Upstream;
@@ -10,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use stockade_policy::{
-    Allowance, DomainPattern, DomainRule, Host, HostPattern, NetJudge, NetRefusal, Protocol, Target,
+    Allowance, Cause, DomainPattern, DomainRule, Host, HostPattern, NetJudge, NetRefusal, Protocol, Target,
+    ViolationKind,
 };
 
 /// What somebody inside wants.
@@ -95,6 +98,23 @@ impl Admitted {
         self.ward.refuse(refusal)
     }
 
+    /// A place for a socket toward a server. Where there is none before long it is refused, and a crowd is
+    /// told of once.
+    pub(crate) async fn place(&self) -> Result<Place, Denied> {
+        let places = &self.ward.servers;
+        if let Some(place) = places.wait().await {
+            return Ok(place);
+        }
+        let reason = format!("a sandbox may have {} connections to servers at once", places.most());
+        let crowded =
+            NetRefusal { kind: ViolationKind::Limit, ..refusal(&self.target, Cause::Limit, reason, None) };
+        if places.is_news() {
+            return Err(self.refuse(crowded));
+        }
+        self.limited();
+        Err(Denied { refusal: Box::new(crowded) })
+    }
+
     /// A limit keeps it from going on; whoever is to know has been told.
     pub(crate) fn limited(&self) {
         self.ending(|ending| ending.verdict = Verdict::Refused);
@@ -138,7 +158,7 @@ impl Admitted {
     pub(crate) fn judge(&self) -> Arc<NetJudge> {
         let judge = self.ward.judge();
         match self.entry.grant {
-            Grant::Rule => judge,
+            Grant::Rule | Grant::Port => judge,
             Grant::Person => Arc::new(with_grant(&judge, &self.target, &self.allowance)),
         }
     }

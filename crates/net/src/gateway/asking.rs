@@ -61,20 +61,33 @@ impl Questions {
             Reply::Deny => Remembered::NotUntil(Instant::now() + NO_FOR),
             Reply::Once => return,
         };
+        if state.remembered.len() >= MOST_REMEMBERED {
+            state.remembered.retain(|_, remembered| remembered.holds());
+        }
         if state.remembered.len() < MOST_REMEMBERED {
             state.remembered.insert(subject.to_owned(), remembered);
         }
     }
 
     fn remembered(state: &mut State, subject: &str) -> Option<Answered> {
-        match state.remembered.get(subject)? {
-            Remembered::Always => Some(Answered::Yes),
-            Remembered::Until(until) if *until > now() => Some(Answered::Yes),
-            Remembered::NotUntil(until) if *until > Instant::now() => Some(Answered::No),
-            Remembered::Until(_) | Remembered::NotUntil(_) => {
-                state.remembered.remove(subject);
-                None
-            }
+        let remembered = *state.remembered.get(subject)?;
+        if !remembered.holds() {
+            state.remembered.remove(subject);
+            return None;
+        }
+        Some(match remembered {
+            Remembered::Always | Remembered::Until(_) => Answered::Yes,
+            Remembered::NotUntil(_) => Answered::No,
+        })
+    }
+}
+
+impl Remembered {
+    fn holds(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Until(until) => until > now(),
+            Self::NotUntil(until) => until > Instant::now(),
         }
     }
 }
@@ -148,4 +161,21 @@ impl Ward {
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_no_longer_hold_make_room() {
+        let questions = Questions::default();
+        for number in 0..MOST_REMEMBERED {
+            questions.remember(&format!("n{number}.test"), Reply::Until { until: number as u64 });
+        }
+        questions.remember("new.test", Reply::Session);
+        let mut state = questions.state();
+        assert_eq!(Questions::remembered(&mut state, "new.test"), Some(Answered::Yes));
+        assert_eq!(state.remembered.len(), 1);
+    }
 }

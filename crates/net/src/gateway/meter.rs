@@ -1,11 +1,13 @@
 //! What one connection uses, counted and kept within limits.
 
+use super::admit::refusal;
 use super::allotment::{Allotment, Limit};
 use super::ward::Ward;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-use stockade_policy::{Cause, NetRefusal, RuleRef, Switch, Target, ViolationKind};
+use stockade_policy::{Cause, NetRefusal, RuleRef, Target, ViolationKind};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,12 @@ pub(crate) enum Direction {
 pub(crate) struct LimitReached {
     /// Which.
     pub(crate) refusal: Box<NetRefusal>,
+}
+
+impl From<LimitReached> for io::Error {
+    fn from(reached: LimitReached) -> Self {
+        Self::other(reached.refusal.reason)
+    }
 }
 
 /// What one connection uses.
@@ -97,14 +105,5 @@ pub(super) fn limit_refusal(target: &Target, limit: Limit, rule: Option<&RuleRef
         Limit::Requests(most) => format!("{whose} may make {most} requests in one minute"),
         Limit::TotalBytes(most) => format!("{whose} may send and receive {most} bytes altogether"),
     };
-    NetRefusal {
-        kind: ViolationKind::Limit,
-        subject: target.to_string(),
-        cause: Cause::Limit,
-        reason,
-        told: None,
-        rule: rule.cloned(),
-        suggestion: None,
-        askable: Switch::Refused,
-    }
+    NetRefusal { kind: ViolationKind::Limit, ..refusal(target, Cause::Limit, reason, rule.cloned()) }
 }

@@ -1,7 +1,8 @@
 //! Opening, changing and closing a gateway.
 
-use super::accept::{Places, accept};
+use super::accept::accept;
 use super::error::GatewayError;
+use super::places::Places;
 use super::publish::{serve_forwarded, serve_published};
 use super::reserve::Reserved;
 use super::statistics::Statistics;
@@ -45,7 +46,7 @@ pub struct GatewayOptions {
 
 /// The gateway of one sandbox. Dropping it ends every connection.
 pub struct Gateway {
-    ward: Arc<Ward>,
+    pub(crate) ward: Arc<Ward>,
     places: Arc<Places>,
     inward: Option<Arc<dyn Inward>>,
     published: Mutex<Vec<Published>>,
@@ -59,29 +60,42 @@ struct Published {
     _listening: oneshot::Sender<()>,
 }
 
+/// A port that is about to be published.
+struct Listening {
+    wanted: Publish,
+    host: u16,
+    listener: TcpListener,
+    inward: Arc<dyn Inward>,
+}
+
 impl Gateway {
     /// Serves the doors from now on, on the runtime this is called from.
     pub fn open(options: GatewayOptions) -> Result<Self, GatewayError> {
         tokio::runtime::Handle::try_current().map_err(|_| GatewayError::NoRuntime)?;
         let GatewayOptions { plan, doors, mut reserved, inward, witness, termination, vault } = options;
         let ward = Ward::new(Arc::clone(&plan), witness, termination, vault)?;
-        let gateway = Self { ward, places: Places::new(), inward, published: Mutex::default() };
+        let gateway = Self { ward, places: Places::for_clients(), inward, published: Mutex::default() };
         // Every door is tried before the first is served; what is spawned ends with `gateway` on an error.
         for Door { kind, socket } in doors {
             gateway.serve(kind, socket).map_err(|source| GatewayError::Door { kind, source })?;
         }
-        gateway.publish(&plan.publish, &mut reserved)?;
+        let new = gateway.listen(&[], &plan.publish, &mut reserved)?;
+        gateway.published_ports().extend(new.into_iter().map(|new| gateway.serve_port(new)));
         Ok(gateway)
     }
 
     /// Puts another plan in place. Connections that it refuses are closed.
     ///
-    /// Where a route out cannot be read the old plan stays; where only a port cannot be published the new one
-    /// holds all the same.
+    /// After an error nothing has changed: neither the rules nor the published ports.
     pub fn change(&self, plan: Arc<GatewayPlan>) -> Result<(), GatewayError> {
+        // Locked to the end: of two plans at once, one is second in everything.
+        let mut published = self.published_ports();
         let wanted = plan.publish.clone();
+        let new = self.listen(&published, &wanted, &mut Reserved::default())?;
         self.ward.change(plan)?;
-        self.publish(&wanted, &mut Reserved::default())
+        published.retain(|port| wanted.contains(&port.wanted));
+        published.extend(new.into_iter().map(|new| self.serve_port(new)));
+        Ok(())
     }
 
     /// Waits until what programs said before they ended has been passed on, then ends every connection. For
@@ -137,32 +151,42 @@ impl Gateway {
         Ok(())
     }
 
-    /// Makes the published ports those that are wanted: opens what is new, closes what is gone.
-    fn publish(&self, wanted: &[Publish], reserved: &mut Reserved) -> Result<(), GatewayError> {
-        let mut published = self.published_ports();
-        published.retain(|port| wanted.contains(&port.wanted));
+    /// Listens on those of the wanted ports that are not published yet. Nobody is served there so far.
+    fn listen(
+        &self,
+        published: &[Published],
+        wanted: &[Publish],
+        reserved: &mut Reserved,
+    ) -> Result<Vec<Listening>, GatewayError> {
+        let mut new: Vec<Listening> = Vec::new();
         for port in wanted {
-            if published.iter().any(|known| known.wanted == *port) {
+            let known = published.iter().map(|port| port.wanted).chain(new.iter().map(|new| new.wanted));
+            if known.into_iter().any(|known| known == *port) {
                 continue;
             }
             let inward = Arc::clone(self.inward.as_ref().ok_or(GatewayError::NoWayIn)?);
             let taken = reserved.listener(*port)?;
-            let inside = port.inside;
-            let unusable = |source| GatewayError::Publish { host: port.host, inside, source };
+            let unusable = |source| GatewayError::Publish { host: port.host, inside: port.inside, source };
             let host = taken.local_addr().map_err(unusable)?.port();
             let listener = TcpListener::from_std(taken).map_err(unusable)?;
-            let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), inside);
-            let accepting = accept(Arc::clone(&self.ward), listener, Arc::clone(&self.places), serve);
-            let (sender, gone) = oneshot::channel();
-            self.ward.spawn(async move {
-                tokio::select! {
-                    () = accepting => {}
-                    _ = gone => {}
-                }
-            });
-            published.push(Published { wanted: *port, host, _listening: sender });
+            new.push(Listening { wanted: *port, host, listener, inward });
         }
-        Ok(())
+        Ok(new)
+    }
+
+    /// Serves a port from now on.
+    fn serve_port(&self, new: Listening) -> Published {
+        let Listening { wanted, host, listener, inward } = new;
+        let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), wanted.inside);
+        let accepting = accept(Arc::clone(&self.ward), listener, Arc::clone(&self.places), serve);
+        let (sender, gone) = oneshot::channel();
+        self.ward.spawn(async move {
+            tokio::select! {
+                () = accepting => {}
+                _ = gone => {}
+            }
+        });
+        Published { wanted, host, _listening: sender }
     }
 
     fn published_ports(&self) -> MutexGuard<'_, Vec<Published>> {

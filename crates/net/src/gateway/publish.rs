@@ -1,8 +1,9 @@
-//! Ports that cross the wall on request: published from inside, forwarded from the host.
+//! Ports that cross the wall on request: published from inside, forwarded from the host, and those of proxies
+//! that take our place.
 
 use super::accept::reset;
 use super::admit::refusal;
-use super::admitted::Wanted;
+use super::admitted::{Admitted, Wanted};
 use super::ward::Ward;
 use crate::dial::Upstream;
 use crate::relay::relay;
@@ -45,6 +46,19 @@ pub(super) async fn serve_forwarded(ward: Arc<Ward>, client: TcpStream, port: u1
         .await;
 }
 
+/// Leads one client of a proxy of ours to the proxy on the host that takes its place, with rules of its own.
+pub(crate) async fn serve_elsewhere(ward: Arc<Ward>, client: TcpStream, via: Via, port: u16, setting: &str) {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let judge = ward.judge();
+    let reached = timeout(CONNECT_TIME, TcpStream::connect(address)).await;
+    let reached = reached.unwrap_or_else(|_| Err(timed_out()));
+    let origin = Origin { layer: Layer::User, source: setting.to_owned(), key: setting.to_owned() };
+    let rule = RuleRef { text: format!("{setting}: {port}"), origin };
+    let admitted = ward.admit_port(Wanted { target: loopback(port), via, spoken: None }, rule);
+    admitted.judged_by(&judge);
+    join(client, admitted, reached).await;
+}
+
 async fn connect_inside(inward: &dyn Inward, port: u16) -> io::Result<TcpStream> {
     let socket = std::net::TcpStream::from(inward.socket().await?);
     socket.set_nonblocking(true)?;
@@ -62,12 +76,19 @@ async fn carry(
     let origin = Origin { layer: Layer::Flag, source: option.to_owned(), key: String::new() };
     let rule = RuleRef { text: format!("{option} {port}"), origin };
     let admitted = ward.admit_port(Wanted { target: loopback(port), via, spoken: None }, rule);
+    join(client, admitted, reached).await;
+}
+
+async fn join(client: TcpStream, admitted: Admitted, reached: io::Result<TcpStream>) {
     match reached {
         Ok(stream) => {
+            // Whoever is to know of a crowd has been told.
+            let Ok(place) = admitted.place().await else { return reset(client) };
             let _ = stream.set_nodelay(true);
             admitted.reached(stream.peer_addr().ok());
+            let upstream = Upstream::from(stream).holding(place);
             // How it ended is in the record; nobody else is there to be told.
-            let _ = relay(client, Upstream::from(stream), &admitted, Bytes::new()).await;
+            let _ = relay(client, upstream, &admitted, Bytes::new()).await;
         }
         Err(_) => {
             admitted.failed();

@@ -37,6 +37,8 @@ pub(super) enum Grant {
     Rule,
     /// A person who was asked.
     Person,
+    /// A port that the plan names.
+    Port,
 }
 
 impl Entry {

@@ -5,6 +5,7 @@ use super::allotment::Allotment;
 use super::asking::Questions;
 use super::error::GatewayError;
 use super::meter::Meter;
+use super::places::Places;
 use super::registry::{Entry, Grant, Registry};
 use super::statistics::{Counts, Statistics};
 use crate::credentials::Vault;
@@ -20,10 +21,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use stockade_policy::{
     AddressOwner, GatewayPlan, NetJudge, NetLimits, NetRefusal, RuleRef, Ruling, Switch, Target,
 };
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Rules are as many as the plan has, and grants; this many are more than anybody writes.
 const MOST_RULES: usize = 4096;
+/// Bytes of request bodies that a sandbox may have held whole at once.
+const MOST_HELD: u32 = 64 << 20;
 
 /// Everything about one sandbox's network, shared by all its tasks.
 pub(crate) struct Ward {
@@ -40,6 +43,9 @@ pub(crate) struct Ward {
     of_rules: Mutex<HashMap<RuleRef, Arc<Allotment>>>,
     dialler: Dialler,
     buffers: Buffers,
+    pub(super) servers: Arc<Places>,
+    /// Bytes of request bodies that are held whole.
+    bodies: Arc<Semaphore>,
     ended: watch::Sender<bool>,
 }
 
@@ -63,6 +69,8 @@ impl Ward {
             of_rules: Mutex::default(),
             dialler: Dialler::default(),
             buffers: Buffers::default(),
+            servers: Places::for_servers(),
+            bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
             ended: watch::Sender::new(false),
             judge: RwLock::new(Arc::new(NetJudge::new(plan))),
         }))
@@ -104,6 +112,12 @@ impl Ward {
 
     pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
+    }
+
+    /// Room for a request body of this length, as soon as there is some; for as long as it is held whole.
+    pub(crate) async fn room_for_body(&self, length: usize) -> Option<OwnedSemaphorePermit> {
+        let length = u32::try_from(length).unwrap_or(MOST_HELD).min(MOST_HELD);
+        Arc::clone(&self.bodies).acquire_many_owned(length).await.ok()
     }
 
     /// Tells the witness, and gives the refusal back for whoever is refused.
@@ -154,6 +168,12 @@ impl Ward {
         match entry.via {
             Via::Forward => return plan.forward.iter().any(|port| port.host == entry.target.port),
             Via::Publish => return plan.publish.iter().any(|port| port.inside == entry.target.port),
+            Via::HttpProxy if entry.grant == Grant::Port => {
+                return plan.upstreams.http_proxy_port == Some(entry.target.port);
+            }
+            Via::Socks if entry.grant == Grant::Port => {
+                return plan.upstreams.socks_proxy_port == Some(entry.target.port);
+            }
             Via::Transparent | Via::HttpProxy | Via::Connect | Via::Socks => {}
         }
         let known = entry.known();

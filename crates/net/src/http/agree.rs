@@ -38,6 +38,9 @@ impl Asked {
 /// Reads the target of a request (anything but CONNECT) and its Host header.
 pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadRequest> {
     let host = host.filter(|host| !host.is_empty()).ok_or(BadRequest::Host)?;
+    if target.contains('#') {
+        return Err(BadRequest::Target);
+    }
     let (form, rest) = match target.split_once("://") {
         _ if target.starts_with('/') || target == "*" => (Form::Origin, target),
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Form::Http, rest),
@@ -48,7 +51,7 @@ pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadReque
     let path = match form {
         Form::Origin => rest,
         Form::Http | Form::Https => {
-            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let named = authority(&rest.as_bytes()[..end]).ok_or(BadRequest::Target)?;
             let default = if form == Form::Https { 443 } else { 80 };
             if (&named.0, named.1.unwrap_or(default)) != (&host, port.unwrap_or(default)) {
@@ -57,7 +60,7 @@ pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadReque
             if rest[end..].starts_with('/') { &rest[end..] } else { "/" }
         }
     };
-    let end = path.find(['?', '#']).unwrap_or(path.len());
+    let end = path.find('?').unwrap_or(path.len());
     Ok(Asked { host, port, path: path[..end].to_owned(), form })
 }
 
@@ -121,7 +124,7 @@ mod tests {
     #[test]
     fn targets_are_read() {
         let path = |target| read(target, "a.test").map(|asked| asked.path);
-        assert_eq!(path("/x?y#z"), Ok("/x".into()));
+        assert_eq!(path("/x?y"), Ok("/x".into()));
         assert_eq!(path("*"), Ok("*".into()));
         assert_eq!(path("http://a.test"), Ok("/".into()));
         assert_eq!(path("http://a.test?y"), Ok("/".into()));
@@ -132,9 +135,18 @@ mod tests {
 
     #[test]
     fn odd_targets_are_refused() {
-        for target in
-            ["x", "", "ftp://a.test/", "http:///x", "http://user@a.test/", "http://a.test:x/", "a.test:80"]
-        {
+        for target in [
+            "/x#y",
+            "/x?y#z",
+            "http://a.test#/x",
+            "x",
+            "",
+            "ftp://a.test/",
+            "http:///x",
+            "http://user@a.test/",
+            "http://a.test:x/",
+            "a.test:80",
+        ] {
             assert_eq!(read(target, "a.test"), Err(BadRequest::Target), "{target:?}");
         }
         for target in ["http://b.test/", "http://a.test:81/", "http://a.test.b.test/"] {

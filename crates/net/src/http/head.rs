@@ -1,6 +1,7 @@
 //! Reading the head of an HTTP/1 request strictly: whatever two readers could take in two ways is refused.
 
 use super::likeness::{LONGEST_METHOD, is_token};
+use super::wishes::Wishes;
 use std::borrow::Cow;
 
 /// Bytes of one head.
@@ -73,6 +74,7 @@ pub(super) struct Head {
     pub(super) host: Option<Vec<u8>>,
     pub(super) framing: Framing,
     pub(super) upgrade: Upgrade,
+    pub(super) wishes: Wishes,
 }
 
 impl Head {
@@ -104,10 +106,15 @@ impl Head {
         if method.len() > LONGEST_METHOD {
             return Err(BadRequest::Grammar);
         }
+        // A fragment is for the client alone: some readers cut it off, others take it for a part of the path.
+        if target.contains('#') {
+            return Err(BadRequest::Target);
+        }
         let (mut host, mut length_line, mut encoding) = (None, None, None);
-        let mut upgrade = Upgrade::None;
+        let (mut upgrade, mut wishes) = (Upgrade::None, Wishes::default());
         for line in request.headers.iter() {
             let name = line.name;
+            wishes.add(name, line.value);
             if name.eq_ignore_ascii_case("host") {
                 once(&mut host, line.value, BadRequest::Host)?;
             } else if name.eq_ignore_ascii_case("content-length") {
@@ -126,6 +133,7 @@ impl Head {
             host: host.map(<[u8]>::to_vec),
             framing,
             upgrade,
+            wishes,
         }))
     }
 }

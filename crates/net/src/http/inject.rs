@@ -9,10 +9,15 @@ use http::{StatusCode, header, request};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use std::convert::Infallible;
 use stockade_policy::{Cause, NetRefusal};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Bodies up to this length are collected when their length may change. Longer ones go on in chunks.
 const LONGEST_COLLECTED: u64 = 1 << 20;
+
+/// Room for a body that is held whole.
+type Room = Option<OwnedSemaphorePermit>;
 
 /// Puts real values into the head, as far as they are for this target, and gives the body to send.
 pub(super) async fn inject(
@@ -30,7 +35,9 @@ pub(super) async fn inject(
         RequestBody::Untouched => Ok(Flow::new(body, tally).boxed_unsync()),
         RequestBody::Replaced(_) if body.is_end_stream() => Ok(Flow::new(body, tally).boxed_unsync()),
         RequestBody::Replaced(replacer) if has_short_length(&body) => {
-            collected(Flow::new(body, tally).replacing(replacer), head).await
+            // A real value is hardly ever much longer than its stand-in.
+            let room = tally.ward.room_for_body(length_or(&body, LONGEST_COLLECTED)).await;
+            collected(Flow::new(body, tally).replacing(replacer), head, room).await
         }
         RequestBody::Replaced(replacer) => {
             head.headers.remove(header::CONTENT_LENGTH);
@@ -40,18 +47,37 @@ pub(super) async fn inject(
     }
 }
 
+/// A body that is held whole, with the room it takes until it is sent.
+fn held<B>(body: B, room: Room) -> Body
+where
+    B: http_body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
+{
+    let unfailing = move |no| {
+        // Lives as long as the body.
+        let _room = &room;
+        match no {}
+    };
+    body.map_err(unfailing).boxed_unsync()
+}
+
+/// How long a body says it is, or the most that is taken of one that does not say.
+fn length_or(body: &Incoming, most: u64) -> usize {
+    let length = body.size_hint().exact().unwrap_or(most).min(most);
+    usize::try_from(length).unwrap_or(usize::MAX)
+}
+
 fn has_short_length(body: &Incoming) -> bool {
     body.size_hint().exact().is_some_and(|length| length <= LONGEST_COLLECTED)
 }
 
 /// Collects the body to learn its new length: some servers take no request without one.
-async fn collected(body: Flow, head: &mut request::Parts) -> Result<Body, Answer> {
+async fn collected(body: Flow, head: &mut request::Parts, room: Room) -> Result<Body, Answer> {
     let whole = body.collect().await.map_err(|error| not_collected(&error))?;
     let trailers = whole.trailers().cloned();
     let whole = whole.to_bytes();
     head.headers.insert(header::CONTENT_LENGTH, whole.len().into());
     let body = Full::new(whole).with_trailers(std::future::ready(trailers.map(Ok)));
-    Ok(body.map_err(|no| match no {}).boxed_unsync())
+    Ok(held(body, room))
 }
 
 /// Collects the body, which the signature covers.
@@ -62,13 +88,15 @@ async fn signed(
     tally: Tally,
 ) -> Result<Body, Answer> {
     let most = tally.left.map_or(Signing::LONGEST_BODY, |left| usize::try_from(left).unwrap_or(usize::MAX));
-    let whole = Limited::new(body, most.min(Signing::LONGEST_BODY)).collect().await;
+    let most = most.min(Signing::LONGEST_BODY);
+    let room = tally.ward.room_for_body(length_or(&body, most as u64)).await;
+    let whole = Limited::new(body, most).collect().await;
     let whole: Bytes = whole.map_err(|error| too_long(&error.to_string()))?.to_bytes();
     tally.exchange.count(whole.len(), Direction::Sent);
     let taken = tally.admitted.meter().take(whole.len(), Direction::Sent).await;
     taken.map_err(|reached| Answer::refused(&reached.refusal))?;
     signing.sign(&whole, head).map_err(cannot_sign)?;
-    Ok(Full::new(whole).map_err(|no| match no {}).boxed_unsync())
+    Ok(held(Full::new(whole), room))
 }
 
 fn cannot_sign(error: impl std::fmt::Display) -> Answer {

@@ -22,18 +22,23 @@ const COMMON: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "P
 /// Errs towards yes: what is taken for HTTP meets a strict parser, what is not is carried unseen, and a
 /// server may be more forgiving than that parser.
 pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
+    // What is too long for a request is one that the parser will refuse, and nothing that may pass unseen.
+    let beginning = |length| if length > LONGEST_METHOD { Likeness::Yes } else { Likeness::NeedMore };
     // Forgiving servers skip empty lines and spaces before a request.
-    let Some(start) = first.iter().position(|byte| !matches!(byte, b'\r' | b'\n' | b' ' | b'\t')) else {
-        return if first.len() > LONGEST_METHOD { Likeness::No } else { Likeness::NeedMore };
-    };
+    let Some(start) = first.iter().position(|byte| !is_blank(*byte)) else { return beginning(first.len()) };
+    if start > LONGEST_METHOD {
+        return Likeness::Yes;
+    }
     let first = &first[start..];
-    let Some(end) = first.iter().position(|byte| !is_token(*byte)) else {
-        return if first.len() > LONGEST_METHOD { Likeness::No } else { Likeness::NeedMore };
-    };
-    if end == 0 || end > LONGEST_METHOD || !matches!(first[end], b' ' | b'\t') {
+    let Some(end) = first.iter().position(|byte| !is_token(*byte)) else { return beginning(first.len()) };
+    if end == 0 || !is_space(first[end]) {
         return Likeness::No;
     }
-    let (method, rest) = (&first[..end], first[end..].trim_ascii_start());
+    if end > LONGEST_METHOD {
+        return Likeness::Yes;
+    }
+    let (method, rest) = first.split_at(end);
+    let rest = &rest[rest.iter().take_while(|byte| is_blank(**byte)).count()..];
     let common = COMMON.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(method));
     if common && (rest.starts_with(b"/") || starts_like(rest, b"http://") || starts_like(rest, b"https://")) {
         return Likeness::Yes;
@@ -41,9 +46,18 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
     match rest.iter().position(|byte| *byte == b'\n') {
         Some(end) if names_version(&rest[..end]) => Likeness::Yes,
         Some(_) => Likeness::No,
-        None if names_version(rest) || rest.len() > LONGEST_LINE => Likeness::Yes,
+        None if names_version(rest) || first.len() > LONGEST_LINE => Likeness::Yes,
         None => Likeness::NeedMore,
     }
+}
+
+/// What forgiving servers take for the space in a request line.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
+}
+
+fn is_blank(byte: u8) -> bool {
+    is_space(byte) || matches!(byte, b'\r' | b'\n')
 }
 
 fn starts_like(bytes: &[u8], prefix: &[u8]) -> bool {
@@ -77,6 +91,7 @@ mod tests {
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
             "GET /only-a-path\r\n",
             "CONNECT a.test:443 HTTP/1.1\r\n",
+            "GET\x0b/x HTTP/1.1\r\n",
         ] {
             assert_eq!(looks_like_http(first.as_bytes()), Likeness::Yes, "{first:?}");
         }
@@ -104,5 +119,21 @@ mod tests {
         }
         let endless = [b"FOO /".as_slice(), &[b'a'; 10_000]].concat();
         assert_eq!(looks_like_http(&endless), Likeness::Yes);
+    }
+
+    #[test]
+    fn what_is_too_long_is_left_to_the_parser() {
+        let (blanks, letters) = ("\r\n".repeat(33), "A".repeat(65));
+        for first in [
+            format!("{blanks}GET / HTTP/1.1\r\n"),
+            blanks.clone(),
+            format!("{blanks}\x01"),
+            format!("{letters} / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n"),
+            letters.clone(),
+            format!("FOO{}", " ".repeat(10_000)),
+        ] {
+            assert_eq!(looks_like_http(first.as_bytes()), Likeness::Yes, "{first:?}");
+        }
+        assert_eq!(looks_like_http(format!("{letters}\r\n").as_bytes()), Likeness::No);
     }
 }

@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::flow::Body;
 use crate::dial::Forwarder;
 use crate::gateway::{Admitted, DialError, Ward};
+use crate::peer::{inheriting, peer};
 use crate::tls;
 use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -12,9 +13,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::Target;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Connections one client may have waiting.
-const MOST_IDLE: usize = 8;
+/// HTTP/1 connections to servers one client may have, those that wait included.
+const MOST_FIRST: usize = 8;
 /// The most that is read from a server at once.
 const LARGEST_READ: usize = 256 * 1024;
 /// What an HTTP/2 server may send ahead, per request and altogether.
@@ -49,6 +51,8 @@ pub(super) struct Lines {
     ward: Arc<Ward>,
     speech: Speech,
     idle: Mutex<Vec<Line>>,
+    /// For requests that have an HTTP/1 connection to themselves.
+    turns: Arc<Semaphore>,
     /// The HTTP/2 connection that all requests share. Locked while it is being made.
     shared: tokio::sync::Mutex<Option<Line>>,
 }
@@ -59,6 +63,8 @@ pub(super) struct Line {
     pub(super) admitted: Arc<Admitted>,
     sender: Sender,
     way: Way,
+    /// While a request has an HTTP/1 connection to itself.
+    _turn: Option<OwnedSemaphorePermit>,
     /// What a proxy wants to see in every request.
     authorization: Option<HeaderValue>,
 }
@@ -86,7 +92,8 @@ pub(super) enum SendError {
 
 impl Lines {
     pub(super) fn new(ward: Arc<Ward>, speech: Speech) -> Arc<Self> {
-        Arc::new(Self { ward, speech, idle: Mutex::default(), shared: tokio::sync::Mutex::default() })
+        let turns = Arc::new(Semaphore::new(MOST_FIRST));
+        Arc::new(Self { ward, speech, idle: Mutex::default(), turns, shared: tokio::sync::Mutex::default() })
     }
 
     /// A connection to this target that waits for a request.
@@ -108,10 +115,7 @@ impl Lines {
     /// A connection for one request, new where none waits.
     pub(super) async fn line(&self, admitted: &Arc<Admitted>, way: Way) -> Result<Line, Answer> {
         if matches!(self.speech, Speech::Plain | Speech::Tls) {
-            return match self.waiting(&admitted.target, way).await {
-                Some(line) => Ok(line),
-                None => self.open(admitted, way).await,
-            };
+            return self.first_line(admitted, way).await;
         }
         let mut shared = self.shared.lock().await;
         if let Some(Line { admitted, sender: Sender::Two(sender), .. }) = &*shared
@@ -119,14 +123,32 @@ impl Lines {
         {
             return Ok(Line::new(admitted, Sender::Two(sender.clone())));
         }
-        if let Some(line) = self.waiting(&admitted.target, way).await {
-            return Ok(line);
-        }
-        let line = self.open(admitted, way).await?;
+        let line = self.first_line(admitted, way).await?;
         if let Sender::Two(sender) = &line.sender {
             *shared = Some(Line::new(admitted, Sender::Two(sender.clone())));
         }
         Ok(line)
+    }
+
+    /// A connection that may turn out to be for one request at a time, once it is this request's turn.
+    async fn first_line(&self, admitted: &Arc<Admitted>, way: Way) -> Result<Line, Answer> {
+        let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
+        let line = match self.waiting(&admitted.target, way).await {
+            Some(line) => line,
+            None => {
+                self.make_room();
+                self.open(admitted, way).await?
+            }
+        };
+        let turn = if line.is_second() { None } else { turn };
+        Ok(Line { _turn: turn, ..line })
+    }
+
+    /// Ends the oldest of those that wait, where they would be too many together with those in use.
+    fn make_room(&self) {
+        let mut idle = self.idle();
+        let surplus = idle.len().saturating_sub(self.turns.available_permits());
+        idle.drain(..surplus);
     }
 
     async fn open(&self, admitted: &Arc<Admitted>, way: Way) -> Result<Line, Answer> {
@@ -195,14 +217,16 @@ impl Lines {
         F: Future<Output = hyper::Result<()>> + Send + 'static,
     {
         let admitted = Arc::clone(admitted);
-        self.ward.spawn(async move {
+        let run = async move {
             tokio::select! {
                 biased;
                 () = admitted.closed() => {}
                 // Whoever waits for an answer hears of an error there.
                 _ = connection => {}
             }
-        });
+        };
+        // Bodies are counted in there, and limits are reached.
+        self.ward.spawn(inheriting(peer(), run));
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Line>> {
@@ -212,7 +236,7 @@ impl Lines {
 
 impl Line {
     fn new(admitted: &Arc<Admitted>, sender: Sender) -> Self {
-        Self { admitted: Arc::clone(admitted), sender, way: Way::Server, authorization: None }
+        Self { admitted: Arc::clone(admitted), sender, way: Way::Server, _turn: None, authorization: None }
     }
 
     /// What a proxy wants to see in every request.
@@ -250,10 +274,10 @@ impl Lease {
             return;
         }
         let mut idle = self.lines.idle();
-        if idle.len() >= MOST_IDLE {
+        if idle.len() >= MOST_FIRST {
             idle.remove(0);
         }
-        idle.push(self.line);
+        idle.push(Line { _turn: None, ..self.line });
     }
 }
 

@@ -22,12 +22,12 @@ mod requests;
 mod road;
 mod seen;
 mod server;
-mod splice;
 mod terminated;
 #[cfg(test)]
 mod tests;
 mod translate;
 mod tunnel;
+mod wishes;
 
 pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;

@@ -2,12 +2,12 @@
 
 use super::guard::Guard;
 use super::lines::Speech;
-use super::proxy::rewound;
 use super::raw::serve_raw;
 use super::road::{Kind, Road};
 use super::server::{serve_first_and_more, serve_second};
 use crate::dial::Route;
 use crate::gateway::{Admitted, Ward};
+use crate::replay::Replay;
 use bytes::Bytes;
 use std::sync::Arc;
 use stockade_policy::Switch;
@@ -23,7 +23,7 @@ const BEGINNING: &[u8] = b"PRI * HTTP/";
 pub(crate) async fn serve_plain(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
     if first.starts_with(BEGINNING) {
         let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::PlainTwo, None);
-        return serve_second(&road, rewound(client, first)).await;
+        return serve_second(&road, Replay::new(first, client)).await;
     }
     if !changes_anything(&ward, &admitted) {
         return serve_raw(ward, client, admitted, first).await;

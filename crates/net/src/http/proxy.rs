@@ -7,16 +7,16 @@ use super::head::BadRequest;
 use super::lines::{Speech, not_dialled};
 use super::road::{Kind, Next, Road};
 use super::server::{serve_first, serve_second};
-use super::splice::splice;
 use crate::Via;
-use crate::gateway::{Wanted, Ward};
+use crate::gateway::{Wanted, Ward, serve_elsewhere};
+use crate::relay::relay_streams;
+use crate::replay::Replay;
 use crate::transparent::carry;
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response, StatusCode, Version, header};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use stockade_policy::Target;
 use tokio::io::AsyncReadExt;
@@ -29,7 +29,8 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
     let other = ward.judge().plan().upstreams.http_proxy_port;
     if let Some(port) = other {
-        return hand_over(client, port).await;
+        // It has rules of its own.
+        return serve_elsewhere(ward, client, Via::HttpProxy, port, "network.httpProxyPort").await;
     }
     let mut first = BytesMut::new();
     while first.len() < PREFACE.len() && PREFACE.starts_with(&first) {
@@ -40,7 +41,7 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
     }
     if first.starts_with(PREFACE) {
         let road = Road::new(&ward, Kind::Proxy, Speech::Plain, None);
-        return serve_second(&road, rewound(client, first.freeze())).await;
+        return serve_second(&road, Replay::new(first.freeze(), client)).await;
     }
     let (guard, gate) = Guard::new(client, &first);
     let road = Road::new(&ward, Kind::Proxy, Speech::Plain, Some(gate));
@@ -55,7 +56,8 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
         }
         Some(Next::Opaque { client, server, admitted, exchange }) => {
             if let (Some((client, first)), Ok(server)) = tokio::join!(regained(client), server) {
-                splice(client, TokioIo::new(server), first.into(), &admitted, &exchange).await;
+                // How it ended is in the record.
+                let _ = relay_streams(client, TokioIo::new(server), &admitted, Some(&exchange), first).await;
             }
         }
     }
@@ -66,25 +68,6 @@ async fn regained(client: hyper::upgrade::OnUpgrade) -> Option<(TcpStream, Bytes
     let parts = client.await.ok()?.downcast::<TokioIo<Guard<TcpStream>>>().ok()?;
     let (client, held) = parts.io.into_inner().into_parts();
     Some((client, [&parts.read_buf, &held[..]].concat().into()))
-}
-
-/// A stream that begins with what was already read from it.
-pub(super) fn rewound(
-    client: TcpStream,
-    first: Bytes,
-) -> impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static {
-    let (from, to) = client.into_split();
-    tokio::io::join(std::io::Cursor::new(first).chain(from), to)
-}
-
-/// Another proxy takes the place of this one, with rules of its own.
-async fn hand_over(mut client: TcpStream, port: u16) {
-    const PIECE: usize = 64 * 1024;
-    if let Ok(mut other) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-        let _ = other.set_nodelay(true);
-        // What went wrong between the two is theirs.
-        let _ = tokio::io::copy_bidirectional_with_sizes(&mut client, &mut other, PIECE, PIECE).await;
-    }
 }
 
 impl Road {

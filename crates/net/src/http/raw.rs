@@ -4,12 +4,13 @@ use super::agree::{Form, asked, bad, judged};
 use super::answer::Answer;
 use super::body::BodyScan;
 use super::flow::too_long;
+use super::guard::HEAD_TIME;
 use super::head::{BadRequest, Framing, Head, Upgrade, without_upgrade};
 use super::lines::not_dialled;
 use super::requests::{NoHead, Requests};
 use super::seen::Seen;
 use crate::gateway::{Admitted, Direction, Upstream, Ward};
-use crate::relay::{Duplex, relay};
+use crate::relay::{Duplex, pass_on, relay, write};
 use bytes::{Buf, Bytes};
 use http::StatusCode;
 use std::io;
@@ -17,11 +18,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-/// After this many bytes without waiting the other tasks of the thread get their turn.
-const TURN: usize = 1024 * 1024;
 /// How long a server that was told that nothing more comes may say nothing.
 const QUIET: Duration = Duration::from_millis(500);
+/// How an answer begins, and one that agrees to speak something else.
+const VERSION: &[u8] = b"HTTP/1.";
+const AGREED: &[u8] = b"HTTP/1.1 101";
 /// How long a client gets to take its last answer.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -30,7 +33,7 @@ struct Talk<'a> {
     ward: &'a Arc<Ward>,
     client: &'a TcpStream,
     admitted: &'a Admitted,
-    seen: Seen<'a>,
+    seen: &'a Seen<'a>,
 }
 
 /// Why no further request is taken.
@@ -41,6 +44,13 @@ enum Stop {
     Broken(Answer),
     /// One side has failed.
     Failed,
+}
+
+/// Whether a server speaks something else from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agreement {
+    Yes,
+    No,
 }
 
 /// How it ended.
@@ -57,15 +67,17 @@ enum End {
 
 /// Serves a stream whose requests are judged and whose answers nobody has to see.
 pub(super) async fn serve_raw(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+    let seen = Seen::new(&admitted);
     let end = {
-        let seen = Seen::new(&admitted);
-        let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen };
+        let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen: &seen };
         tokio::select! {
             biased;
             end = talk.run(&first) => end,
             () = admitted.closed() => End::Failed,
         }
     };
+    // A request that led to something else lasts as long as that does.
+    let _lasting = matches!(end, End::Opaque(..)).then_some(seen);
     match end {
         End::Done => farewell(&client, b"").await,
         End::Failed => client.abort(),
@@ -97,8 +109,8 @@ impl Talk<'_> {
         }
         if head.upgrade == Upgrade::Opaque {
             match self.agreed(&upstream).await {
-                Ok(true) => return End::Opaque(upstream, requests.held.freeze()),
-                Ok(false) => {}
+                Ok(Agreement::Yes) => return End::Opaque(upstream, requests.held.freeze()),
+                Ok(Agreement::No) => {}
                 Err(_) => return End::Failed,
             }
         }
@@ -132,7 +144,7 @@ impl Talk<'_> {
                 let mut before = u64::MAX;
                 while before != self.admitted.meter().totals().1 {
                     before = self.admitted.meter().totals().1;
-                    match tokio::time::timeout(QUIET, &mut inward).await {
+                    match timeout(QUIET, &mut inward).await {
                         Ok(Ok(())) => break,
                         Ok(Err(_)) => return End::Failed,
                         Err(_) => {}
@@ -183,6 +195,7 @@ impl Talk<'_> {
         }
         self.seen.begin(&head.method, &asked.path);
         let judged = judged(self.ward, self.admitted, &asked, &head.method).await;
+        let judged = judged.and_then(|()| head.wishes.judged(self.ward, self.admitted, &asked, &head.method));
         let judged = judged.and_then(|()| self.within(&head));
         judged.map_err(|answer| {
             self.seen.refused(&answer);
@@ -249,69 +262,47 @@ impl Talk<'_> {
         Ok(())
     }
 
-    /// Waits for the beginning of the answer to a request for something else than HTTP: whether both sides
-    /// speak something else from now on.
-    async fn agreed(&self, upstream: &Upstream) -> io::Result<bool> {
-        const AGREED: &[u8] = b"HTTP/1.1 101";
+    /// Waits for the beginning of the answer to a request for something else than HTTP, and passes it on.
+    async fn agreed(&self, upstream: &Upstream) -> io::Result<Agreement> {
         let mut answer = [0; AGREED.len()];
-        loop {
-            let read = upstream.peek(&mut answer).await?;
-            if read == 0 || read == AGREED.len() || !AGREED.starts_with(&answer[..read]) {
-                break;
-            }
-            // A status line that comes in pieces; the rest is on its way.
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        upstream.readable().await?;
+        let length = timeout(HEAD_TIME, status_line(upstream, &mut answer)).await??;
+        let answer = &answer[..length];
+        self.admitted.meter().take(length, Direction::Received).await?;
+        self.seen.look(answer);
+        write(self.client, answer).await?;
+        if answer != AGREED {
+            return Ok(Agreement::No);
         }
-        let agreed = answer == AGREED;
-        if agreed {
-            self.seen.answered(101);
-        }
-        Ok(agreed)
+        self.seen.answered(101);
+        Ok(Agreement::Yes)
     }
 
     async fn send(&self, upstream: &Upstream, bytes: &[u8]) -> io::Result<()> {
-        let taken = self.admitted.meter().take(bytes.len(), Direction::Sent).await;
-        taken.map_err(|reached| io::Error::other(reached.refusal.reason))?;
+        self.admitted.meter().take(bytes.len(), Direction::Sent).await?;
         write(upstream, bytes).await
     }
 
     /// Answers, as they come.
     async fn inward(&self, upstream: &Upstream) -> io::Result<()> {
-        let meter = self.admitted.meter();
-        loop {
-            upstream.readable().await?;
-            let mut buffer = self.admitted.buffers().take();
-            let mut carried = 0;
-            loop {
-                let read = match upstream.try_read(&mut buffer) {
-                    Ok(0) => return Ok(()),
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(error),
-                };
-                let taken = meter.take(read, Direction::Received).await;
-                taken.map_err(|reached| io::Error::other(reached.refusal.reason))?;
-                self.seen.look(&buffer[..read]);
-                write(self.client, &buffer[..read]).await?;
-                carried += read;
-                if carried >= TURN {
-                    carried = 0;
-                    tokio::task::yield_now().await;
-                }
-            }
-        }
+        pass_on(upstream, self.client, self.admitted, Direction::Received, |piece| self.seen.look(piece))
+            .await
     }
 }
 
-async fn write(to: &impl Duplex, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match to.try_write(bytes) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => to.writable().await?,
+/// Reads as much of an answer as tells its status, or less where it is no answer or ends before that.
+async fn status_line(upstream: &Upstream, answer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < answer.len() && answer[..length].iter().zip(VERSION).all(|(read, known)| read == known) {
+        upstream.readable().await?;
+        match upstream.try_read(&mut answer[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(length)
 }
 
 /// Gives a client the last it gets. What it still sends is read, or the end of the connection would reach it
@@ -331,5 +322,5 @@ async fn farewell(client: &TcpStream, words: &[u8]) {
         }
     };
     // Whoever has gone, or does not listen, misses it.
-    let _ = tokio::time::timeout(FAREWELL, farewell).await;
+    let _ = timeout(FAREWELL, farewell).await;
 }

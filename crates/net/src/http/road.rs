@@ -6,6 +6,7 @@ use super::flow::{Body, Flow, Tally, too_long};
 use super::guard::Gate;
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
+use super::wishes::{Wishes, refuse_echo};
 use super::{inject, translate};
 use crate::credentials::Channel;
 use crate::dial::Route;
@@ -174,7 +175,12 @@ impl Road {
         (admitted, way, line): (&Arc<Admitted>, Way, Option<Line>),
         exchange: &Arc<Exchange>,
     ) -> Result<Response<Body>, Answer> {
-        judged(&self.ward, admitted, asked, request.method().as_str()).await?;
+        let method = request.method().as_str();
+        if way == Way::Forwarder || self.ward.vault().is_some() {
+            refuse_echo(&self.ward, admitted, asked, method)?;
+        }
+        judged(&self.ward, admitted, asked, method).await?;
+        Wishes::of(request.headers()).judged(&self.ward, admitted, asked, method)?;
         let upgrade = translate::wanted_upgrade(request.headers());
         let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
         let (head, body) = request.into_parts();

@@ -3,8 +3,9 @@
 use super::flow::Body;
 use super::guard::Guard;
 use super::road::{Kind, Next, Road};
-use super::splice::splice;
 use crate::gateway::{Admitted, Ward};
+use crate::peer::{inheriting, peer};
+use crate::relay::relay_streams;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::rt::Executor;
@@ -31,8 +32,10 @@ pub(super) struct Tasks(pub(super) Arc<Ward>);
 
 impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
     fn execute(&self, task: F) {
+        // Who is served is known here, where the connection is, and not in the new task.
+        let peer = peer();
         self.0.spawn(async move {
-            task.await;
+            inheriting(peer, task).await;
         });
     }
 }
@@ -86,7 +89,8 @@ where
     {
         let (client, held) = parts.io.into_inner().into_parts();
         let first = [&parts.read_buf, &held[..]].concat();
-        splice(client, TokioIo::new(server), first, &admitted, &exchange).await;
+        // How it ended is in the record.
+        let _ = relay_streams(client, TokioIo::new(server), &admitted, Some(&exchange), first.into()).await;
     }
 }
 

@@ -7,5 +7,5 @@ mod streams;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use duplex::Duplex;
-pub(crate) use pump::relay;
+pub(crate) use pump::{pass_on, relay, relay_after, write};
 pub(crate) use streams::relay_streams;

@@ -1,8 +1,7 @@
 //! Both directions of one connection.
 
-use super::buffers::Buffers;
 use super::duplex::Duplex;
-use crate::gateway::{Admitted, Direction, Meter};
+use crate::gateway::{Admitted, Direction};
 use bytes::Bytes;
 use std::io;
 
@@ -19,16 +18,36 @@ pub(crate) async fn relay<C: Duplex, U: Duplex>(
     admitted: &Admitted,
     first: Bytes,
 ) -> io::Result<()> {
-    let buffers = admitted.buffers();
-    let meter = admitted.meter();
-    let outward = async {
-        write(&upstream, &first, meter, Direction::Sent).await?;
+    let beginning = async {
+        if !first.is_empty() {
+            admitted.meter().take(first.len(), Direction::Sent).await?;
+            write(&upstream, &first).await?;
+        }
         drop(first);
-        pump(&client, &upstream, buffers, meter, Direction::Sent).await?;
+        Ok(())
+    };
+    relay_after(beginning, &client, &upstream, admitted).await
+}
+
+/// The same for a client whose first words are somebody else's business: what it says from `beginning` on is
+/// carried once that is over. What the server says does not wait for it.
+pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
+    beginning: impl Future<Output = io::Result<()>>,
+    client: &C,
+    upstream: &U,
+    admitted: &Admitted,
+) -> io::Result<()> {
+    let outward = async {
+        beginning.await?;
+        pass_on(client, upstream, admitted, Direction::Sent, |_| {}).await?;
+        upstream.finish().or_else(gone)?;
         admitted.drained();
         Ok(())
     };
-    let inward = pump(&upstream, &client, buffers, meter, Direction::Received);
+    let inward = async {
+        pass_on(upstream, client, admitted, Direction::Received, |_| {}).await?;
+        client.finish().or_else(gone)
+    };
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };
     let result = tokio::select! {
         biased;
@@ -42,25 +61,28 @@ pub(crate) async fn relay<C: Duplex, U: Duplex>(
     result
 }
 
-async fn pump(
+/// One direction, to the end of what is said. `look` sees what is about to be passed on.
+pub(crate) async fn pass_on(
     from: &impl Duplex,
     to: &impl Duplex,
-    buffers: &Buffers,
-    meter: &Meter,
+    admitted: &Admitted,
     direction: Direction,
+    look: impl Fn(&[u8]),
 ) -> io::Result<()> {
     loop {
         from.readable().await?;
-        let mut buffer = buffers.take();
+        let mut buffer = admitted.buffers().take();
         let mut carried = 0;
         loop {
             let read = match from.try_read(&mut buffer) {
-                Ok(0) => return to.finish().or_else(gone),
+                Ok(0) => return Ok(()),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
-            write(to, &buffer[..read], meter, direction).await?;
+            admitted.meter().take(read, direction).await?;
+            look(&buffer[..read]);
+            write(to, &buffer[..read]).await?;
             carried += read;
             if carried >= TURN {
                 carried = 0;
@@ -70,11 +92,8 @@ async fn pump(
     }
 }
 
-async fn write(to: &impl Duplex, mut bytes: &[u8], meter: &Meter, direction: Direction) -> io::Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    meter.take(bytes.len(), direction).await.map_err(|reached| io::Error::other(reached.refusal.reason))?;
+/// Writes everything; what it counts as is somebody else's business.
+pub(crate) async fn write(to: &impl Duplex, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match to.try_write(bytes) {
             Ok(written) => bytes = &bytes[written..],

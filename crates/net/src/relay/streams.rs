@@ -1,7 +1,7 @@
 //! Both directions of a connection whose ends are more than sockets: TLS, upgraded HTTP.
 
 use super::buffers::{Buffer, Buffers};
-use crate::gateway::{Admitted, Direction, Meter};
+use crate::gateway::{Admitted, Direction, Exchange};
 use bytes::Bytes;
 use std::future::poll_fn;
 use std::io;
@@ -9,11 +9,13 @@ use std::pin::Pin;
 use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, split};
 
-/// Like [`relay`](super::relay), for streams that have no readiness of their own.
+/// Like [`relay`](super::relay), for streams that have no readiness of their own. What they carry counts for
+/// the request that led to it, where one did.
 pub(crate) async fn relay_streams<C, U>(
     client: C,
     upstream: U,
     admitted: &Admitted,
+    exchange: Option<&Exchange>,
     first: Bytes,
 ) -> io::Result<()>
 where
@@ -22,15 +24,16 @@ where
 {
     let (from_client, to_client) = split(client);
     let (from_upstream, mut to_upstream) = split(upstream);
-    let (buffers, meter) = (admitted.buffers(), admitted.meter());
+    let way = |direction| Way { admitted, exchange, direction };
+    let (sent, received) = (way(Direction::Sent), way(Direction::Received));
     let outward = async {
-        write(&mut to_upstream, &first, meter, Direction::Sent).await?;
+        sent.write(&mut to_upstream, &first).await?;
         drop(first);
-        pump(from_client, to_upstream, buffers, meter, Direction::Sent).await?;
+        sent.pump(from_client, to_upstream).await?;
         admitted.drained();
         Ok(())
     };
-    let inward = pump(from_upstream, to_client, buffers, meter, Direction::Received);
+    let inward = received.pump(from_upstream, to_client);
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };
     tokio::select! {
         biased;
@@ -39,20 +42,39 @@ where
     }
 }
 
-async fn pump(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    buffers: &Buffers,
-    meter: &Meter,
+/// One direction.
+struct Way<'a> {
+    admitted: &'a Admitted,
+    exchange: Option<&'a Exchange>,
     direction: Direction,
-) -> io::Result<()> {
-    loop {
-        let (buffer, read) = read(&mut from, buffers).await?;
-        if read == 0 {
-            drop(buffer);
-            return to.shutdown().await;
+}
+
+impl Way<'_> {
+    async fn pump(
+        &self,
+        mut from: impl AsyncRead + Unpin,
+        mut to: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
+        loop {
+            let (buffer, read) = read(&mut from, self.admitted.buffers()).await?;
+            if read == 0 {
+                drop(buffer);
+                return to.shutdown().await;
+            }
+            self.write(&mut to, &buffer[..read]).await?;
         }
-        write(&mut to, &buffer[..read], meter, direction).await?;
+    }
+
+    async fn write(&self, to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.admitted.meter().take(bytes.len(), self.direction).await?;
+        if let Some(exchange) = self.exchange {
+            exchange.count(bytes.len(), self.direction);
+        }
+        to.write_all(bytes).await?;
+        to.flush().await
     }
 }
 
@@ -71,18 +93,4 @@ async fn read<'a>(
         Poll::Ready(read.map(|read| (buffer, read)))
     })
     .await
-}
-
-async fn write(
-    to: &mut (impl AsyncWrite + Unpin),
-    bytes: &[u8],
-    meter: &Meter,
-    direction: Direction,
-) -> io::Result<()> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    meter.take(bytes.len(), direction).await.map_err(|reached| io::Error::other(reached.refusal.reason))?;
-    to.write_all(bytes).await?;
-    to.flush().await
 }

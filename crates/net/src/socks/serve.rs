@@ -5,9 +5,9 @@ use super::message::{Address, Request};
 use super::reply::{Dialect, Reply};
 use crate::Via;
 use crate::dns::Names;
-use crate::gateway::{Admitted, Wanted, Ward};
+use crate::gateway::{Admitted, Wanted, Ward, serve_elsewhere};
 use crate::transparent;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_policy::{Cause, Host, HostError, NetRefusal, Switch, Target, ViolationKind};
@@ -25,7 +25,8 @@ const CONNECT: u8 = 1;
 /// Serves one client of the SOCKS door.
 pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
     if let Some(port) = ward.judge().plan().upstreams.socks_proxy_port {
-        return elsewhere(client, port).await;
+        // It has rules of its own.
+        return serve_elsewhere(ward, client, Via::Socks, port, "network.socksProxyPort").await;
     }
     let Ok(Ok(asked)) = timeout(PATIENCE, listen(&mut client)).await else { return };
     let Asked { dialect, request, rest } = asked;
@@ -36,13 +37,6 @@ pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
             }
         }
         Err(reply) => refuse(client, reply, dialect).await,
-    }
-}
-
-/// Leads the client to the proxy on the host that takes our place, which then judges.
-async fn elsewhere(mut client: TcpStream, port: u16) {
-    if let Ok(mut proxy) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-        let _ = tokio::io::copy_bidirectional(&mut client, &mut proxy).await;
     }
 }
 

@@ -10,13 +10,13 @@ mod hello;
 mod leaves;
 mod opaque;
 mod refusals;
-mod replay;
 mod roots;
 mod terminate;
 mod termination;
 #[cfg(test)]
 mod tests;
 mod upstream;
+mod watched;
 
 pub use error::TlsError;
 pub(crate) use hello::{Hello, sniff};

@@ -1,15 +1,18 @@
 //! Something else than HTTP inside the TLS of a host that is looked into.
 
-use super::replay::Replay;
+use super::terminate::{SILENCE, glance};
 use super::upstream::connect_tls;
+use super::watched::Watched;
 use crate::gateway::{Admitted, Upstream, Ward};
+use crate::http::Likeness;
 use crate::relay::relay_streams;
+use crate::replay::Replay;
 use crate::transparent;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use rustls::ServerConfig;
 use std::sync::Arc;
 use stockade_policy::Target;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::client::TlsStream;
@@ -34,7 +37,8 @@ pub(super) async fn foreign(
     let Some(patience) = ward.termination().map(|termination| termination.patience()) else { return };
     let shaking = TlsAcceptor::from(Arc::new(config)).accept(client);
     if let Ok(Ok(client)) = tokio::time::timeout(patience, shaking).await {
-        let _ = relay_streams(client, upstream, admitted, Bytes::new()).await;
+        let client = Watched::new(client, admitted, &Bytes::new());
+        let _ = relay_streams(client, upstream, admitted, None, Bytes::new()).await;
     }
 }
 
@@ -46,8 +50,37 @@ pub(super) async fn pass<S: AsyncRead + AsyncWrite + Unpin>(
     first: Bytes,
 ) {
     if let Some(upstream) = upstream(ward, admitted, &[]).await {
-        let _ = relay_streams(client, upstream, admitted, first).await;
+        let client = Watched::new(client, admitted, &first);
+        let _ = relay_streams(client, upstream, admitted, None, first).await;
     }
+}
+
+/// Joins a client that has said nothing so far with its server, unless it comes out with a request before the
+/// server has said or heard anything: then it is given back, with what it has said.
+pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + Unpin>(
+    ward: &Arc<Ward>,
+    mut client: S,
+    admitted: &Admitted,
+) -> Option<(S, Bytes)> {
+    let mut upstream = upstream(ward, admitted, &[]).await?;
+    let (mut first, mut greeting) = (BytesMut::new(), BytesMut::new());
+    tokio::select! {
+        biased;
+        () = admitted.closed() => return None,
+        read = upstream.read_buf(&mut greeting) => drop(read.ok()?),
+        read = client.read_buf(&mut first) => {
+            read.ok()?;
+            let glance = glance(&mut client, &mut first);
+            if let Ok(Ok(Likeness::Yes)) = tokio::time::timeout(SILENCE, glance).await {
+                return Some((client, first.freeze()));
+            }
+        }
+    }
+    let first = first.freeze();
+    let client = Watched::new(client, admitted, &first);
+    let upstream = Replay::new(greeting.freeze(), upstream);
+    let _ = relay_streams(client, upstream, admitted, None, first).await;
+    None
 }
 
 async fn upstream(ward: &Arc<Ward>, admitted: &Admitted, alpn: &[&[u8]]) -> Option<TlsStream<Upstream>> {

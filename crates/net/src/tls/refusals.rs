@@ -1,19 +1,11 @@
 //! Why TLS to a host that is looked into was refused.
 
+use crate::gateway;
 use rustls::AlertDescription;
-use stockade_policy::{Cause, Host, NetRefusal, Switch, Target, ViolationKind};
+use stockade_policy::{Cause, Host, NetRefusal, Target, ViolationKind};
 
 fn refusal(target: &Target, cause: Cause, reason: String) -> NetRefusal {
-    NetRefusal {
-        kind: ViolationKind::Connect,
-        subject: target.to_string(),
-        cause,
-        reason,
-        told: None,
-        rule: None,
-        suggestion: None,
-        askable: Switch::Refused,
-    }
+    gateway::refusal(target, cause, reason, None)
 }
 
 /// All places are taken.
@@ -46,6 +38,12 @@ pub(super) fn not_http(target: &Target) -> NetRefusal {
     let reason = "what is said inside TLS is not HTTP, and requests to this host are looked into".to_owned();
     let suggestion = Some(format!("list {} in tlsTerminate.excludeDomains", target.host));
     NetRefusal { suggestion, ..refusal(target, Cause::Protocol, reason) }
+}
+
+/// HTTP inside, where it can no longer be looked into.
+pub(super) fn late_http(target: &Target) -> NetRefusal {
+    let reason = "a request came inside TLS when it was too late to look into it".to_owned();
+    refusal(target, Cause::Protocol, reason)
 }
 
 /// The client does not know our authority.

@@ -3,10 +3,11 @@
 use super::hello::{Hello, sniff};
 use super::opaque;
 use super::refusals;
-use super::replay::Replay;
 use crate::gateway::{Admitted, Ward};
 use crate::http::{self, Likeness, looks_like_http};
+use crate::replay::Replay;
 use bytes::{Bytes, BytesMut};
+use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
 const NO_APPLICATION_PROTOCOL: [u8; 7] = [21, 3, 3, 0, 2, 2, 120];
 
 /// How long a client that says nothing may be one that waits for the server to speak first.
-const SILENCE: Duration = Duration::from_millis(300);
+pub(super) const SILENCE: Duration = Duration::from_millis(300);
 /// As many decrypted bytes as it takes to tell HTTP from anything else.
 const GLANCE: usize = 16 * 1024;
 
@@ -53,14 +54,21 @@ pub(crate) async fn terminate(ward: Arc<Ward>, mut client: TcpStream, admitted: 
         admitted.failed();
         return last_words(&client, &ACCESS_DENIED);
     };
-    let is_http = |name: &Vec<u8>| config.alpn_protocols.contains(name);
-    if !alpn.is_empty() && !alpn.iter().any(is_http) {
-        if opaque::may_pass(&ward, &admitted.target) {
+    let config = match spoken(&alpn, &config.alpn_protocols) {
+        Spoken::Ours => config,
+        Spoken::Old(name) => {
+            let mut config = ServerConfig::clone(&config);
+            config.alpn_protocols = vec![name];
+            Arc::new(config)
+        }
+        Spoken::Foreign if opaque::may_pass(&ward, &admitted.target) => {
             return opaque::foreign(&ward, Replay::new(first, client), &admitted, &alpn, config).await;
         }
-        admitted.refuse(refusals::not_http(&admitted.target));
-        return last_words(&client, &NO_APPLICATION_PROTOCOL);
-    }
+        Spoken::Foreign | Spoken::Unknown => {
+            admitted.refuse(refusals::not_http(&admitted.target));
+            return last_words(&client, &NO_APPLICATION_PROTOCOL);
+        }
+    };
     let shaking = TlsAcceptor::from(config).accept(Replay::new(first, client));
     let client = match timeout_at(deadline, shaking).await {
         Ok(Ok(client)) => client,
@@ -72,6 +80,34 @@ pub(crate) async fn terminate(ward: Arc<Ward>, mut client: TcpStream, admitted: 
         None => unannounced(ward, client, admitted, deadline).await,
     }
     drop(place);
+}
+
+/// What a client offers to speak, seen from here.
+#[derive(Debug, PartialEq, Eq)]
+enum Spoken {
+    /// Nothing in particular, or among other things what is spoken here.
+    Ours,
+    /// HTTP/1 under a name of its own.
+    Old(Vec<u8>),
+    /// HTTP of a kind that is not spoken here. A server might speak it all the same, or any other kind.
+    Unknown,
+    /// Nothing that calls itself HTTP.
+    Foreign,
+}
+
+fn spoken(offered: &[Vec<u8>], ours: &[Vec<u8>]) -> Spoken {
+    let begins = |name: &[u8], with: &[u8]| {
+        name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
+    };
+    if offered.is_empty() || offered.iter().any(|name| ours.contains(name)) {
+        return Spoken::Ours;
+    }
+    if let Some(old) = offered.iter().find(|name| begins(name, b"http/1") || begins(name, b"http/0")) {
+        return Spoken::Old(old.clone());
+    }
+    let is_http =
+        |name: &Vec<u8>| [&b"http/"[..], b"h2", b"h3", b"spdy"].iter().any(|kind| begins(name, kind));
+    if offered.iter().any(is_http) { Spoken::Unknown } else { Spoken::Foreign }
 }
 
 /// The client's hello, with every byte that was read for it.
@@ -121,6 +157,11 @@ async fn unannounced(
     let likeness = timeout_at(until, glance(&mut client, &mut heard)).await;
     let heard = heard.freeze();
     match likeness {
+        Err(_) if may_pass && heard.is_empty() => {
+            if let Some((client, heard)) = opaque::await_first_word(&ward, client, &admitted).await {
+                http::serve_terminated(ward, Replay::new(heard, client), admitted, None).await;
+            }
+        }
         Ok(Ok(Likeness::No)) | Err(_) if may_pass => opaque::pass(&ward, client, &admitted, heard).await,
         Ok(Ok(Likeness::No)) => {
             admitted.refuse(refusals::not_http(&admitted.target));
@@ -131,7 +172,11 @@ async fn unannounced(
     }
 }
 
-async fn glance(client: &mut (impl AsyncRead + Unpin), heard: &mut BytesMut) -> io::Result<Likeness> {
+/// Reads until it is known whether it is HTTP, or the client has ended.
+pub(super) async fn glance(
+    client: &mut (impl AsyncRead + Unpin),
+    heard: &mut BytesMut,
+) -> io::Result<Likeness> {
     loop {
         match looks_like_http(heard) {
             Likeness::NeedMore if heard.len() < GLANCE && client.read_buf(heard).await? > 0 => {}
@@ -150,6 +195,24 @@ mod tests {
     use super::super::hello::Ech;
     use super::*;
     use stockade_policy::Cause;
+
+    #[test]
+    fn whatever_calls_itself_http_is_http() {
+        let names = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
+        let ours = names(&["h2", "http/1.1"]);
+        for (offered, expected) in [
+            (&[][..], Spoken::Ours),
+            (&["imap", "http/1.1"], Spoken::Ours),
+            (&["imap", "http/1.0"], Spoken::Old(b"http/1.0".to_vec())),
+            (&["HTTP/1.1"], Spoken::Old(b"HTTP/1.1".to_vec())),
+            (&["h2-14"], Spoken::Unknown),
+            (&["imap", "spdy/3.1"], Spoken::Unknown),
+            (&["http/2"], Spoken::Unknown),
+            (&["imap"], Spoken::Foreign),
+        ] {
+            assert_eq!(spoken(&names(offered), &ours), expected, "{offered:?}");
+        }
+    }
 
     #[test]
     fn only_the_host_that_was_let_in_is_met() {

@@ -2,8 +2,9 @@
 
 use super::first::{Banner, Spoken, listen};
 use super::opaque::may_pass;
+use super::watch::watch;
 use crate::gateway::{Admitted, Ward, refusal, reset};
-use crate::relay::relay;
+use crate::relay::{relay, relay_after};
 use crate::{http, tls};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -33,7 +34,14 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: TcpStream, admitted: Admitted
                 return reset(client);
             }
             // How it ended is in the record.
-            let _ = relay(client, upstream, &admitted, first).await;
+            let _ = match spoken {
+                Spoken::Tls(_) => relay(client, upstream, &admitted, first).await,
+                _ => {
+                    let judge = |spoken: &Spoken| in_time(&ward, &admitted, spoken);
+                    let beginning = watch(&client, &upstream, &admitted, first, judge);
+                    relay_after(beginning, &client, &upstream, &admitted).await
+                }
+            };
         }
         Ok(Way::Http) => {
             admitted.keep(upstream);
@@ -92,6 +100,21 @@ fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<
     }
     may_pass(ward, target)?;
     Ok(Way::Relay)
+}
+
+/// What turns out after the stream was carried on can be let through or not, and no longer be looked into.
+fn in_time(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<(), Box<NetRefusal>> {
+    // What was judged as the server's kind stays that, as long as the client does not say otherwise.
+    if matches!(spoken, Spoken::Other) {
+        return Ok(());
+    }
+    match decide(ward, admitted, spoken)? {
+        Way::Relay => Ok(()),
+        Way::Http | Way::Terminate => {
+            let reason = "it turned out to be HTTP or TLS when it was too late to look into it".to_owned();
+            Err(Box::new(refusal(&admitted.target, Cause::Protocol, reason, None)))
+        }
+    }
 }
 
 /// Judges again, now that it is known what is spoken.

@@ -12,9 +12,11 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 /// The most that is read before it is known what it is.
-const LONGEST: usize = 32 * 1024;
+pub(super) const LONGEST: usize = 32 * 1024;
+/// What is read at once.
+pub(super) const PIECE: usize = 8 * 1024;
 /// How long the beginning of a ClientHello or a request may stay one.
-const TIME: Duration = Duration::from_secs(10);
+pub(super) const TIME: Duration = Duration::from_secs(10);
 /// How long to wait for more of what is neither, as long as it could be a request of an unheard-of kind:
 /// some programs send one bare word and wait for an answer.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -93,15 +95,17 @@ pub(super) async fn listen(
 
 /// Reads what is there. Says so when there is nothing more to come.
 fn read(client: &TcpStream, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
-    let before = first.len();
-    first.resize(LONGEST, 0);
-    let read = Duplex::try_read(client, &mut first[before..]);
-    first.truncate(before + *read.as_ref().unwrap_or(&0));
-    match read {
-        Ok(0) if before == 0 => Ok(Some(Spoken::Nothing)),
+    // Not in what is kept: a connection may wait here for long, and there may be thousands.
+    let mut piece = [0; PIECE];
+    let most = PIECE.min(LONGEST - first.len());
+    match Duplex::try_read(client, &mut piece[..most]) {
+        Ok(0) if first.is_empty() => Ok(Some(Spoken::Nothing)),
         // What has ended before it was TLS or a request will not become either.
         Ok(0) => Ok(Some(Spoken::Other)),
-        Ok(_) => Ok(None),
+        Ok(read) => {
+            first.extend_from_slice(&piece[..read]);
+            Ok(None)
+        }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(error),
     }
@@ -116,6 +120,19 @@ enum Likely {
     Beginning,
     /// Perhaps a request, of a kind that nobody knows.
     Unclear,
+}
+
+/// What a client has begun with, once that is sure.
+pub(super) fn recognised(first: &[u8]) -> Option<Spoken> {
+    match recognise(first) {
+        Likely::Surely(spoken) => Some(spoken),
+        Likely::Beginning | Likely::Unclear => None,
+    }
+}
+
+/// Whether these bytes could be the beginning of a ClientHello, and of nothing else.
+pub(super) fn is_hello_begun(first: &[u8]) -> bool {
+    !first.is_empty() && sniff(first) == Hello::NeedMore
 }
 
 fn recognise(first: &[u8]) -> Likely {

@@ -4,7 +4,10 @@ mod carry;
 mod first;
 mod opaque;
 mod serve;
+#[cfg(test)]
+mod tests;
+mod watch;
 
 pub(crate) use carry::carry;
-pub(crate) use opaque::may_pass;
+pub(crate) use opaque::{may_pass, rule_about_requests};
 pub(crate) use serve::serve;

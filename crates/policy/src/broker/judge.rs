@@ -3,7 +3,9 @@
 use super::descent::Place;
 use super::git;
 use super::judgement::{Check, Judgement, Naming};
+use super::plan::StandInRule;
 use super::refusal;
+use super::stand_ins;
 use super::table::Table;
 use crate::{FileKind, Plan};
 use std::path::Path;
@@ -13,6 +15,8 @@ use std::path::Path;
 pub struct Judge {
     pub(super) plan: Plan,
     pub(super) table: Table,
+    /// Files that have to be stand-ins.
+    pub(super) stand_ins: Vec<StandInRule>,
 }
 
 /// What is about to happen to a name.
@@ -29,12 +33,15 @@ impl Judge {
             Some(broker) => Table::new(broker),
             None => Table::new(&crate::BrokerPlan::default()),
         };
-        Self { plan: plan.clone(), table }
+        Self { plan: plan.clone(), table, stand_ins: stand_ins::laid(plan) }
     }
 
     /// Whether something may get this name.
     pub fn name(&self, path: &Path, naming: Naming) -> Judgement {
         let place = self.table.descend(path, naming.kind());
+        if let Some(refusal) = self.keeps_stand_in(path, naming) {
+            return Judgement::Refused(refusal);
+        }
         if let Some(refusal) = refusal::denied(&self.table, &place, path, naming.kind()) {
             return Judgement::Refused(refusal);
         }
@@ -56,6 +63,9 @@ impl Judge {
     /// A check is about new content: there is nothing to check where a file is removed, or where the name is
     /// a directory's.
     pub fn change(&self, path: &Path) -> Judgement {
+        if let Some(refusal) = self.leads_to_stand_in(path) {
+            return Judgement::Refused(refusal);
+        }
         let place = self.table.descend(path, FileKind::File);
         match refusal::denied(&self.table, &place, path, FileKind::File) {
             Some(refusal) => Judgement::Refused(refusal),

@@ -11,6 +11,7 @@ mod judgement;
 mod plan;
 pub(crate) mod powers;
 mod refusal;
+mod stand_ins;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,4 +20,4 @@ mod walls;
 
 pub use judge::Judge;
 pub use judgement::{Check, Judgement, Naming, Refusal};
-pub use plan::{BrokerPlan, GuardPlace, GuardRule, HeldReads, UnixRule};
+pub use plan::{BrokerPlan, GuardPlace, GuardRule, HeldReads, StandInRule, UnixRule};

@@ -30,6 +30,9 @@ pub struct BrokerPlan {
     pub git_directories: Vec<PathBuf>,
     /// Unix sockets that may be reached.
     pub unix: Vec<UnixRule>,
+    /// Files of which commands see a stand-in, and nothing else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stand_ins: Vec<StandInRule>,
 }
 
 /// Which opens for reading the broker holds.
@@ -103,6 +106,18 @@ pub enum GuardPlace {
 pub struct UnixRule {
     /// Absolute, its existing part free of links.
     pub path: PathBuf,
+    /// The rule as a person would quote it.
+    pub rule: RuleRef,
+}
+
+/// A file that holds a secret. What commands see under its name is laid over it, and must stay there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StandInRule {
+    /// Absolute, free of links.
+    pub path: PathBuf,
+    /// The device the file itself is on, where it could be looked at.
+    pub device: Option<u64>,
     /// The rule as a person would quote it.
     pub rule: RuleRef,
 }

@@ -86,6 +86,8 @@ fn of_v6(address: Ipv6Addr) -> Reach {
         [0xff00..=0xffff, ..] => Reach::Never("a multicast address"),
         // Discarded by definition.
         [0x100, 0, 0, 0, ..] => Reach::Never("a reserved address"),
+        // Networks that clouds keep for their own services: metadata, credentials, time.
+        [0xfd00, 0xec2 | 0xc1 | 0x42, ..] => Reach::Never(METADATA_SERVICE),
         [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reach::Private,
         _ => Reach::Public,
     }
@@ -97,9 +99,10 @@ fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let pair = |at: usize| v4(parts[at], parts[at + 1]);
     match parts {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => [None, None],
-        [0, 0, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => {
-            [Some(pair(6)), None]
-        }
+        [0, 0, 0, 0, 0, 0, ..]
+        | [0, 0, 0, 0, 0xffff, 0, ..]
+        | [0x64, 0xff9b, 0, 0, 0, 0, ..]
+        | [0x64, 0xff9b, 1, ..] => [Some(pair(6)), None],
         [0x2002, ..] => [Some(pair(1)), None],
         // The client's address is stored with every bit turned.
         [0x2001, 0, ..] => [Some(pair(2)), Some(v4(!parts[6], !parts[7]))],

@@ -9,6 +9,7 @@ mod judge;
 mod leading;
 mod path;
 mod plan;
+mod pool;
 mod ruling;
 mod table;
 #[cfg(test)]
@@ -21,4 +22,5 @@ pub use plan::{
     AwsPairPlan, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, NetLimits, ProxyPorts, Publish,
     RequestRule, TlsPlan, Upstreams,
 };
+pub use pool::{lent_addresses, lent_number};
 pub use ruling::{AddressOwner, Allowance, Cause, NetRefusal, Ruling};

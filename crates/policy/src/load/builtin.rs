@@ -2,8 +2,8 @@
 
 use super::Draft;
 use super::layer::Voice;
-use crate::inputs::Shape;
-use crate::pattern::{self, Glob, Pattern, PatternError, Reading, Surroundings};
+use crate::inputs::{SettingsFile, Shape};
+use crate::pattern::{Glob, Pattern, PatternError, Reading};
 use crate::rules::{List, Place, Rule, SourceId};
 use crate::settings::PathEntry;
 use crate::settings::native::{Caches, OnOff, ReadScope, Temporary};
@@ -56,6 +56,17 @@ impl Draft {
         }
     }
 
+    /// The files this policy was made from, or would be made from if they were there. Whoever changes one writes
+    /// its own rules, for the next run or, where lists of hosts follow them, for this one.
+    pub(super) fn protect_settings(&mut self, settings: &[SettingsFile]) {
+        let source = self.builtin("settings in use");
+        let hidden = self.policy.own.config.clone();
+        for file in settings.iter().filter(|file| !file.path.starts_with(&hidden)) {
+            let text = file.path.to_string_lossy();
+            self.add_rule(List::Protected, Place::Literal(file.path.clone()), &text, source);
+        }
+    }
+
     /// Where the sandbox has something of its own instead of the host's.
     fn add_private(&mut self, files: &dyn Files) {
         let source = self.builtin("the sandbox's own file systems");
@@ -95,15 +106,7 @@ impl Draft {
 
     /// Patterns of a built-in list. What names a home or a variable that is not there names nothing.
     fn add_patterns(&mut self, list: List, text: &str, reading: Reading, source: SourceId) {
-        let parsed = {
-            let variable = |name: &str| self.variable(name);
-            let around = Surroundings {
-                cwd: &self.policy.cwd,
-                home: self.home_as_given.as_deref(),
-                variable: &variable,
-            };
-            pattern::parse(&PathEntry::Pattern(text.to_owned()), reading, &around)
-        };
+        let parsed = self.patterns(&PathEntry::Pattern(text.to_owned()), reading);
         match parsed {
             Ok(patterns) => {
                 for pattern in patterns {

@@ -49,6 +49,13 @@ impl Draft {
             // Whoever wrote the project would choose who gets the secret.
             CredentialMode::Mask if !voice.may_loosen() => self.ignore(voice, key, name),
             CredentialMode::Mask => {
+                let picks = entry.extract.is_some() || entry.decode.is_some() || entry.mask_claims.is_some();
+                if picks && entry.on_extract_no_match.is_none() {
+                    self.warn(format!(
+                        "{key} ({name}): should nothing in it be what is looked for, commands see it as it is; \
+                         add \"onExtractNoMatch\": \"deny\" to keep it from them"
+                    ));
+                }
                 self.policy.environment.stand_ins.push(name.clone());
                 self.add_credential(entry, CredentialSource::Variable(name.clone()), name, voice, key);
             }
@@ -120,6 +127,17 @@ impl Draft {
         known.push(plan);
     }
 
+    /// Secrets go to the ports that are known for their hosts, once every layer has said whether that includes
+    /// the one without TLS.
+    pub(super) fn settle_secret_ports(&mut self) {
+        let network = &mut self.policy.network;
+        for secret in &mut network.credentials {
+            let hosts = std::mem::take(&mut secret.inject_hosts).into_iter();
+            secret.inject_hosts =
+                hosts.flat_map(|host| on_usual_ports(host, network.plaintext_credentials)).collect();
+        }
+    }
+
     fn add_signing(&mut self, credentials: &Credentials, voice: Voice) {
         if !voice.may_loosen() {
             return;
@@ -139,4 +157,15 @@ impl Draft {
             None => {}
         }
     }
+}
+
+/// Whoever names no port means the service that everybody knows under the name, not whatever else listens
+/// there.
+fn on_usual_ports(host: DomainPattern, plain: Switch) -> Vec<DomainPattern> {
+    let ports: &[u16] = match (host.port, plain) {
+        (Some(_), _) => return vec![host],
+        (None, Switch::Allowed) => &[443, 80],
+        (None, Switch::Refused) => &[443],
+    };
+    ports.iter().map(|port| DomainPattern { port: Some(*port), ..host.clone() }).collect()
 }

@@ -5,11 +5,16 @@ use super::layer::Voice;
 use crate::Switch;
 use crate::domain::DomainPattern;
 use crate::inputs::Shape;
-use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::pattern::{Pattern, Reading};
 use crate::rules::List;
 use crate::settings::network::{NetworkSettings, ParentProxy, TlsTerminate};
-use crate::settings::{PathEntry, SettingsError};
+use crate::settings::{PathEntry, SettingsError, nearest};
+use crate::{Host, Target};
+use ipnet::IpNet;
 use std::path::PathBuf;
+
+/// What can become of a request that can be read in two ways.
+const AMBIGUOUS: [&str; 3] = ["allow", "deny", "reject"];
 
 impl Draft {
     pub(super) fn apply_gateway(&mut self, settings: &NetworkSettings, voice: Voice) {
@@ -49,6 +54,7 @@ impl Draft {
         if let Some(tls) = &settings.tls_terminate {
             self.check_tls(tls, voice);
         }
+        self.check_answers(settings, voice);
         self.apply_strictness(settings, voice);
     }
 
@@ -67,6 +73,14 @@ impl Draft {
             let reason = "caCertPath and caKeyPath belong together";
             self.wrong(voice, "network.tlsTerminate", reason, "give both, or neither for a fresh one");
         }
+        for (key, zero, hint) in [
+            ("maxTunnels", tls.max_tunnels == Some(0), "leave it out for as many as are needed"),
+            ("handshakeTimeoutMs", tls.handshake_timeout_ms == Some(0), "leave it out for the usual time"),
+        ] {
+            if zero {
+                self.wrong(voice, &format!("network.tlsTerminate.{key}"), "must be more than 0", hint);
+            }
+        }
         if let Some(key) = tls.ca_key_path.as_ref().filter(|key| !key.is_empty()) {
             // Whoever reads it can pretend to be every host.
             let literal = PathEntry::Literal(key.clone());
@@ -77,6 +91,34 @@ impl Draft {
                 &literal,
                 Reading::SrtDeny,
             );
+        }
+    }
+
+    /// What could be written down, and would do nothing.
+    fn check_answers(&mut self, settings: &NetworkSettings, voice: Voice) {
+        for (index, name) in settings.strip_response_headers.iter().flatten().enumerate() {
+            if !is_header_name(name) {
+                let key = format!("network.stripResponseHeaders[{index}]");
+                let hint = "letters, digits and hyphens, such as set-cookie";
+                self.wrong(voice, &key, format!("{name:?} is not the name of a header"), hint);
+            }
+        }
+        if let Some(wish) =
+            settings.ambiguous_request_target.as_ref().filter(|wish| !AMBIGUOUS.contains(&wish.as_str()))
+        {
+            let hint = match nearest(wish, AMBIGUOUS) {
+                Some(meant) => format!("did you mean {meant}? known: {}", AMBIGUOUS.join(", ")),
+                None => format!("known: {}", AMBIGUOUS.join(", ")),
+            };
+            self.wrong(voice, "network.ambiguousRequestTarget", format!("{wish:?} is not understood"), hint);
+        }
+        let direct = settings.parent_proxy.iter().filter_map(|proxy| proxy.no_proxy.as_ref());
+        for entry in direct.flat_map(|list| list.split([',', ' '])).filter(|entry| !entry.is_empty()) {
+            if !is_exception(entry) {
+                let reason = format!("{entry:?} is neither a host, nor an address, nor a network");
+                let hint = "write example.org, .example.org, 10.0.0.0/8 or *, with commas between";
+                self.wrong(voice, "network.parentProxy.noProxy", reason, hint);
+            }
         }
     }
 
@@ -121,6 +163,8 @@ impl Draft {
             self.policy.network.gateway.tls_terminate = Some(tls);
         }
         self.check_exclusions();
+        self.settle_secret_ports();
+        self.warn_about_ports();
         // Whoever needs a proxy to get out has said so in the usual variables.
         if self.policy.network.gateway.parent_proxy.is_none() {
             let named = |names: [&str; 2]| {
@@ -135,6 +179,23 @@ impl Draft {
             if proxy.http.is_some() || proxy.https.is_some() {
                 self.policy.network.gateway.parent_proxy = Some(proxy);
             }
+        }
+    }
+
+    /// Proxies inside are what leads to the ones on these ports.
+    fn warn_about_ports(&mut self) {
+        let network = &self.policy.network;
+        if self.policy.shape == Shape::Srt || network.proxies == Switch::Allowed {
+            return;
+        }
+        let ports = [
+            ("network.httpProxyPort", network.gateway.http_proxy_port),
+            ("network.socksProxyPort", network.gateway.socks_proxy_port),
+        ];
+        for (key, _) in ports.into_iter().filter(|(_, port)| port.is_some()) {
+            self.warn(format!(
+                "{key} has no effect: nothing leads there without proxies inside; add \"proxies\": true to network"
+            ));
         }
     }
 
@@ -166,15 +227,27 @@ impl Draft {
 
     /// The same, if it is a path at all.
     pub(super) fn literal_path(&self, text: &str) -> Option<PathBuf> {
-        let variable = |name: &str| self.variable(name);
-        let around =
-            Surroundings { cwd: &self.policy.cwd, home: self.home_as_given.as_deref(), variable: &variable };
         let literal = PathEntry::Literal(text.to_owned());
-        match pattern::parse(&literal, Reading::Allow, &around).ok()?.into_iter().next() {
+        match self.patterns(&literal, Reading::Allow).ok()?.into_iter().next() {
             Some(Pattern::Literal(path)) => Some(path),
             _ => None,
         }
     }
+}
+
+/// A token, as HTTP calls it.
+fn is_header_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+/// What goes past a proxy: a name with everything below it, an address, a network, or everything.
+fn is_exception(text: &str) -> bool {
+    let bare = text.strip_prefix("*.").or_else(|| text.strip_prefix('.')).unwrap_or(text);
+    text == "*"
+        || text.parse::<IpNet>().is_ok()
+        || Host::parse(bare.as_bytes()).is_ok()
+        || Target::parse(bare.as_bytes(), None).is_ok()
 }
 
 fn take<T>(ours: &mut Option<T>, theirs: Option<T>) {

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use crate::Layer;
-use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::pattern::{Pattern, Reading};
 use crate::policy::WorkspaceGrant;
 use crate::rules::{List, Rule, SourceId};
 use crate::settings::{PathEntry, SettingsError};
@@ -82,15 +82,7 @@ impl Draft {
             return self.ignore(voice, &full_key(), entry.text());
         }
         let list = if list == List::DenyRead && voice.layer == Layer::Managed { List::Seal } else { list };
-        let parsed = {
-            let variable = |name: &str| self.variable(name);
-            let around = Surroundings {
-                cwd: &self.policy.cwd,
-                home: self.home_as_given.as_deref(),
-                variable: &variable,
-            };
-            pattern::parse(entry, reading, &around)
-        };
+        let parsed = self.patterns(entry, reading);
         let patterns = match parsed {
             Ok(patterns) => patterns,
             Err(error) => {

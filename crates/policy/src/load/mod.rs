@@ -18,6 +18,7 @@ mod workspace;
 use crate::environment::EnvironmentRules;
 use crate::inputs::{Inputs, Presence, SettingsFile, Shape};
 use crate::network::NetworkRules;
+use crate::pattern::{self, Pattern, PatternError, Reading, Surroundings};
 use crate::policy::{Policy, WorkspaceGrant};
 use crate::presets;
 use crate::rules::Book;
@@ -25,7 +26,7 @@ use crate::settings::credentials::Credentials;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Settings, Temporary};
 use crate::settings::read::{self, UnknownKeys};
 use crate::settings::srt::SrtSettings;
-use crate::settings::{SettingsError, SettingsErrors, nearest};
+use crate::settings::{PathEntry, SettingsError, SettingsErrors, nearest};
 use crate::{AuditMode, Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch, ViolationRules};
 use layer::Voice;
 use protection::Switches;
@@ -97,6 +98,7 @@ pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, Settings
     draft.apply_credentials(files);
     draft.finish_network();
     draft.add_builtin(files);
+    draft.protect_settings(&inputs.settings);
     draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
     if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
 }
@@ -244,6 +246,13 @@ impl Draft {
     /// The caller's value of a variable.
     fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// What an entry means for this caller.
+    fn patterns(&self, entry: &PathEntry, reading: Reading) -> Result<Vec<Pattern>, PatternError> {
+        let variable = |name: &str| self.variable(name);
+        let home = self.home_as_given.as_deref();
+        pattern::parse(entry, reading, &Surroundings { cwd: &self.policy.cwd, home, variable: &variable })
     }
 
     fn warn(&mut self, text: String) {

@@ -250,7 +250,7 @@ impl Draft {
 }
 
 /// The later value, or the smaller one where a layer may only tighten.
-fn merge<T: PartialOrd + Copy>(ours: &mut Option<T>, theirs: Option<T>, tighten: bool) {
+pub(super) fn merge<T: PartialOrd + Copy>(ours: &mut Option<T>, theirs: Option<T>, tighten: bool) {
     *ours = match (*ours, theirs) {
         (Some(ours), Some(theirs)) if tighten && ours < theirs => Some(ours),
         (ours, theirs) => theirs.or(ours),

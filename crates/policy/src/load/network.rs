@@ -5,7 +5,7 @@ use super::layer::Voice;
 use crate::domain::DomainPattern;
 use crate::inputs::{Flags, Shape};
 use crate::network::{DomainRule, SocketRule};
-use crate::pattern::{self, Pattern, Reading, Surroundings};
+use crate::pattern::{Pattern, Reading};
 use crate::settings::PathEntry;
 use crate::settings::domain_entry::{LimitedDomain, PortEntry};
 use crate::settings::network::NetworkSettings;
@@ -158,15 +158,7 @@ impl Draft {
             Shape::Native => Reading::Allow,
             Shape::Srt => Reading::SrtAllow,
         };
-        let parsed = {
-            let variable = |name: &str| self.variable(name);
-            let around = Surroundings {
-                cwd: &self.policy.cwd,
-                home: self.home_as_given.as_deref(),
-                variable: &variable,
-            };
-            pattern::parse(&PathEntry::Pattern(text.to_owned()), reading, &around)
-        };
+        let parsed = self.patterns(&PathEntry::Pattern(text.to_owned()), reading);
         match parsed.as_deref() {
             Ok([Pattern::Literal(path)]) => {
                 let origin = self.policy.book.origin(voice.source, key);

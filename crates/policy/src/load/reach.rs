@@ -2,6 +2,7 @@
 
 use super::Draft;
 use super::layer::Voice;
+use super::native::merge;
 use crate::inputs::Shape;
 use crate::settings::domain_entry::{FreePort, LimitedDomain, PortEntry};
 use crate::settings::network::NetworkSettings;
@@ -29,12 +30,12 @@ impl Draft {
         let tighten = !voice.may_loosen();
         let network = &mut self.policy.network;
         let ours = &mut network.limits;
-        least(&mut ours.connections_per_second, limits.connections_per_second, tighten);
-        least(&mut ours.requests_per_minute, limits.requests_per_minute, tighten);
-        least(&mut ours.bytes_per_second, limits.bytes_per_second, tighten);
-        least(&mut ours.total_bytes, limits.total_bytes, tighten);
-        least(&mut ours.max_request_bytes, limits.max_request_bytes, tighten);
-        least(&mut ours.max_response_bytes, limits.max_response_bytes, tighten);
+        merge(&mut ours.connections_per_second, limits.connections_per_second, tighten);
+        merge(&mut ours.requests_per_minute, limits.requests_per_minute, tighten);
+        merge(&mut ours.bytes_per_second, limits.bytes_per_second, tighten);
+        merge(&mut ours.total_bytes, limits.total_bytes, tighten);
+        merge(&mut ours.max_request_bytes, limits.max_request_bytes, tighten);
+        merge(&mut ours.max_response_bytes, limits.max_response_bytes, tighten);
         if narrow(&mut network.ports, settings.ports.as_deref(), tighten) == Left::Nothing {
             network.ports = vec![NO_PORT];
         }
@@ -148,12 +149,4 @@ fn narrow<T: PartialEq + Copy>(ours: &mut Vec<T>, theirs: Option<&[T]>, tighten:
         None => {}
     }
     Left::Something
-}
-
-fn least<T: PartialOrd + Copy>(ours: &mut Option<T>, theirs: Option<T>, tighten: bool) {
-    if let Some(theirs) = theirs
-        && !(tighten && ours.is_some_and(|ours| ours < theirs))
-    {
-        *ours = Some(theirs);
-    }
 }

@@ -11,7 +11,10 @@ use crate::pattern::Glob;
 use crate::policy::{Policy, WorkspaceGrant};
 use crate::rules::{List, Place, RuleId};
 use crate::survey::{Point, Survey, holds};
-use crate::{BrokerPlan, FileKind, Files, GuardPlace, GuardRule, HeldReads, Layer, RuleRef, Switch, presets};
+use crate::{
+    BrokerPlan, CredentialSource, FileKind, Files, GuardPlace, GuardRule, HeldReads, Layer, RuleRef,
+    StandInRule, Switch, presets,
+};
 use std::path::{Path, PathBuf};
 
 /// What the broker holds, and the rule that needs it where one does.
@@ -27,11 +30,13 @@ pub(super) fn broker(policy: &Policy, survey: &Survey, files: &dyn Files) -> Opt
     let held = names_that_may_appear(policy, survey).filter(|_| !draft.plan.writable.is_empty());
     let listed = policy.network.unix_sockets.first().map(|socket| &socket.rule);
     let watched = policy.trace_reads == Switch::Allowed || policy.asking == Switch::Allowed;
-    if held.is_none() && listed.is_none() && !watched {
+    draft.add_stand_ins(files);
+    let hidden = draft.plan.stand_ins.first().map(|stand_in| stand_in.rule.clone());
+    if held.is_none() && listed.is_none() && hidden.is_none() && !watched {
         return None;
     }
-    let because = held.map(|rule| policy.book.quote(rule)).or_else(|| listed.cloned());
-    draft.plan.reads = held_reads(policy, survey, &draft.plan.writable);
+    let because = held.map(|rule| policy.book.quote(rule)).or_else(|| listed.cloned()).or(hidden);
+    draft.plan.reads = held_reads(policy, survey, &draft.plan);
     draft.plan.asking = policy.asking;
     draft.add_rules(survey);
     draft.add_roots();
@@ -63,17 +68,19 @@ fn applies(policy: &Policy, rule: RuleId) -> bool {
 /// Mounts hide what may not be read, at no cost. They are not enough for a file that the host saves anew:
 /// most editors write a new file and rename it over the old one, and the mask goes with the old one. So
 /// reads are held where such a file lies in a directory the person works in, and where a person, not the
-/// default list, asked for something to stay unread: they named it, and expect to hear who tried.
-fn held_reads(policy: &Policy, survey: &Survey, writable: &[PathBuf]) -> HeldReads {
+/// default list, asked for something to stay unread: they named it, and expect to hear who tried. A stand-in
+/// goes with the old file just as a mask does.
+fn held_reads(policy: &Policy, survey: &Survey, plan: &BrokerPlan) -> HeldReads {
     let book = &policy.book;
     let asked = policy.trace_reads == Switch::Allowed || policy.asking == Switch::Allowed;
     let written = |(id, rule): (RuleId, &crate::rules::Rule)| {
         rule.list.hides() && book.layer(id) >= Layer::Project && applies(policy, id)
     };
     let reachable = |point: &Point| {
-        book.get(point.rule).list.hides() && writable.iter().any(|root| holds(root, &point.path))
+        book.get(point.rule).list.hides() && plan.writable.iter().any(|root| holds(root, &point.path))
     };
-    if asked || book.iter().any(written) || survey.points.iter().any(reachable) {
+    let masked = !plan.stand_ins.is_empty();
+    if asked || masked || book.iter().any(written) || survey.points.iter().any(reachable) {
         HeldReads::All
     } else {
         HeldReads::None
@@ -188,6 +195,20 @@ impl<'a> Draft<'a> {
         };
         if !known.iter().any(|known| known == new) {
             known.push(new.to_owned());
+        }
+    }
+
+    /// Files that stand-ins lie over.
+    fn add_stand_ins(&mut self, files: &dyn Files) {
+        // Nothing is laid over anything there.
+        if self.policy.preset == presets::UNRESTRICTED {
+            return;
+        }
+        for secret in &self.policy.network.credentials {
+            let CredentialSource::File(path) = &secret.source else { continue };
+            let device = files.look(path).ok().map(|found| found.dev);
+            let rule = secret.rule.clone();
+            self.plan.stand_ins.push(StandInRule { path: path.clone(), device, rule });
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::domain_entry::{DomainEntry, PortEntry};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What may be reached. Nothing, unless domains are allowed.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -127,15 +128,42 @@ pub struct MitmProxy {
 }
 
 /// The proxy that leads out of this network.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ParentProxy {
     /// For HTTP.
+    #[serde(serialize_with = "without_password")]
     pub http: Option<String>,
     /// For HTTPS.
+    #[serde(serialize_with = "without_password")]
     pub https: Option<String>,
     /// What goes directly.
     pub no_proxy: Option<String>,
+}
+
+impl fmt::Debug for ParentProxy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ParentProxy")
+            .field("http", &self.http.as_deref().map(hidden))
+            .field("https", &self.https.as_deref().map(hidden))
+            .field("no_proxy", &self.no_proxy)
+            .finish()
+    }
+}
+
+/// Plans are printed, and a proxy's address may hold a password.
+fn without_password<S: Serializer>(url: &Option<String>, out: S) -> Result<S::Ok, S::Error> {
+    url.as_deref().map(hidden).serialize(out)
+}
+
+/// A URL without what stands before its host.
+fn hidden(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    match rest.rsplit_once('@') {
+        Some((_, host)) if scheme.is_empty() => format!("...@{host}"),
+        Some((_, host)) => format!("{scheme}://...@{host}"),
+        None => url.to_owned(),
+    }
 }
 
 /// Looking into TLS.

@@ -139,6 +139,27 @@ const NATIVE: &[Broken] = &[
         &["credentials.envVars[0].maskClaim", "did you mean maskClaims?"],
     ),
     (r#"{"network": {"httpProxyPort": 0}}"#, &["network.httpProxyPort", "not a port"]),
+    (
+        r#"{"network": {"tlsTerminate": {"maxTunnels": 0}}}"#,
+        &["network.tlsTerminate.maxTunnels", "more than 0", "leave it out"],
+    ),
+    (
+        r#"{"network": {"tlsTerminate": {"handshakeTimeoutMs": 0}}}"#,
+        &["network.tlsTerminate.handshakeTimeoutMs", "more than 0", "leave it out"],
+    ),
+    (
+        r#"{"network": {"stripResponseHeaders": ["server", "set cookie"]}}"#,
+        &["network.stripResponseHeaders[1]", "set cookie", "set-cookie"],
+    ),
+    (r#"{"network": {"stripResponseHeaders": [""]}}"#, &["network.stripResponseHeaders[0]"]),
+    (
+        r#"{"network": {"ambiguousRequestTarget": "alow"}}"#,
+        &["network.ambiguousRequestTarget", "alow", "did you mean allow?", "deny"],
+    ),
+    (
+        r#"{"network": {"parentProxy": {"noProxy": "localhost,10.0.0.0/99 a_b:x"}}}"#,
+        &["network.parentProxy.noProxy", "10.0.0.0/99", "a_b:x", "10.0.0.0/8"],
+    ),
     (r#"{"environment": {"inherit": "some"}}"#, &["environment.inherit", "some", "allowlist"]),
     (r#"{"environment": {"allow": ["A-B"]}}"#, &["environment.allow[0]", "A-B", "not a variable name"]),
     (r#"{"environment": {"set": {"A=B": "x"}}}"#, &["environment.set.A=B", "no ="]),
@@ -185,6 +206,10 @@ const SRT: &[Broken] = &[
     (
         r#"{"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem": {"denyRead": [{"path": ""}], "allowWrite": [], "denyWrite": []}}"#,
         &["filesystem.denyRead[0]", "cannot be empty"],
+    ),
+    (
+        r#"{"network": {"allowedDomains": [], "deniedDomains": [], "ambiguousRequestTarget": "perhaps"}, "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}}"#,
+        &["network.ambiguousRequestTarget", "perhaps", "allow, deny"],
     ),
     (
         r#"{"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [], "disabled": "yes"}}"#,

@@ -2,7 +2,8 @@
 
 use crate::testing::{inputs, load, request, settings_file, usual_tree};
 use crate::{
-    AwsPairPlan, CredentialSource, Flags, Inputs, Layer, MountKind, Plan, Policy, Request, Shape, Switch,
+    AwsPairPlan, CredentialSource, DomainPattern, Files, Flags, HeldReads, Inputs, Judge, Judgement, Layer,
+    MountKind, Naming, Plan, Policy, Request, Shape, Switch,
 };
 use std::path::Path;
 
@@ -33,6 +34,10 @@ fn plan() -> Plan {
     policy().plan(&Request { environment, ..request() }, &tree()).unwrap()
 }
 
+fn shown(hosts: &[DomainPattern]) -> Vec<String> {
+    hosts.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn what_the_gateway_needs_to_know() {
     let plan = plan();
@@ -52,7 +57,7 @@ fn what_the_gateway_needs_to_know() {
     let [token, jwt, id, _, file] = &gateway.credentials[..] else { panic!() };
     assert_eq!((token.extract.as_deref(), token.on_no_match.as_deref()), (Some("x(.*)"), Some("deny")));
     assert_eq!((token.jwt_claims.clone(), token.mask_duplicates), (None, Switch::Refused));
-    assert_eq!(token.inject_hosts[0].to_string(), "api.test");
+    assert_eq!(shown(&token.inject_hosts), ["api.test:443"]);
     assert_eq!(token.rule.to_string(), "mask API_TOKEN (/settings.json credentials.envVars[0])");
     assert_eq!(jwt.jwt_claims, Some(vec!["sub".into()]));
     assert!(id.inject_hosts.is_empty());
@@ -63,7 +68,7 @@ fn what_the_gateway_needs_to_know() {
         session_token: None,
     };
     assert_eq!(gateway.aws_pairs, [pair]);
-    assert_eq!(gateway.tls.as_ref().unwrap().hosts[0].to_string(), "api.test");
+    assert_eq!(gateway.tls.as_ref().unwrap().hosts[0].to_string(), "api.test:443");
     assert!(!serde_json::to_string(&plan).unwrap().contains("s3cr3t"), "a value is in the plan");
 }
 
@@ -107,4 +112,77 @@ fn what_would_do_nothing_is_an_error() {
         "credentials": {"envVars": [{"name": "A", "mode": "mask", "injectHosts": ["api.test"]}]}}"#;
     let error = load(&usual_tree(), Layer::User, Shape::Native, text).unwrap_err().to_string();
     assert!(error.contains("network.requests[0]") && error.contains("credentials.envVars[0]"), "{error}");
+}
+
+/// N23: another port is another service.
+#[test]
+fn no_port_means_the_usual_ones() {
+    let hosts = |shape, more: &str, inject: &str| {
+        let text = format!(
+            r#"{{"network": {{"allowedDomains": ["api.test", "b.test:8443"], "deniedDomains": [], "tlsTerminate": {{}}}},
+            "filesystem": {{"denyRead": [], "allowWrite": [], "denyWrite": []}},
+            "credentials": {{{more}"envVars": [{{"name": "A", "mode": "mask"{inject}}}]}}}}"#
+        );
+        let policy = load(&usual_tree(), Layer::User, shape, &text).unwrap();
+        shown(&policy.network_plan().credentials[0].inject_hosts)
+    };
+    let listed = r#", "injectHosts": ["api.test", "api.test:8443", "b.test:8443"]"#;
+    for shape in [Shape::Native, Shape::Srt] {
+        assert_eq!(hosts(shape, "", listed), ["api.test:443", "api.test:8443", "b.test:8443"]);
+        let plain = hosts(shape, r#""allowPlaintextInject": true, "#, listed);
+        assert_eq!(plain, ["api.test:443", "api.test:80", "api.test:8443", "b.test:8443"]);
+    }
+    assert_eq!(hosts(Shape::Srt, "", ""), ["api.test:443", "b.test:8443"]);
+}
+
+#[test]
+fn what_may_show_a_secret_or_do_nothing_is_told() {
+    let told = |text: &str| {
+        let policy = load(&usual_tree(), Layer::User, Shape::Native, text).unwrap();
+        policy.notices.iter().map(|notice| notice.text.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let secret = |more: &str| {
+        told(&format!(
+            r#"{{"credentials": {{"envVars": [{{"name": "A", "mode": "mask", "extract": "x(.*)"{more}}}]}}}}"#
+        ))
+    };
+    assert!(secret("").contains("credentials.envVars[0] (A): should nothing in it"), "{}", secret(""));
+    assert!(!secret(r#", "onExtractNoMatch": "deny""#).contains("should nothing"));
+    let ports = told(r#"{"network": {"httpProxyPort": 3333, "socksProxyPort": 4444}}"#);
+    assert!(ports.contains("network.httpProxyPort has no effect"), "{ports}");
+    assert!(ports.contains("network.socksProxyPort has no effect"), "{ports}");
+    let led = told(r#"{"network": {"httpProxyPort": 3333, "proxies": true}}"#);
+    assert!(!led.contains("no effect"), "{led}");
+}
+
+/// F35: what the host saves over a masked file is a secret, too.
+#[test]
+fn a_masked_file_has_to_be_a_stand_in() {
+    let plan = plan();
+    let broker = plan.broker.as_ref().unwrap();
+    assert_eq!(broker.reads, HeldReads::All);
+    let netrc = Path::new("/home/me/.netrc");
+    let judge = Judge::new(&plan);
+    let (rule, refusal) = judge.must_be_stand_in(netrc).unwrap();
+    assert_eq!(rule.device, tree().look(netrc).ok().map(|found| found.dev));
+    assert_eq!(refusal.rule.unwrap().text, "mask ~/.netrc");
+    assert_eq!(refusal.grantable, Switch::Refused);
+    assert!(judge.must_be_stand_in("/home/me/.other".as_ref()).is_none());
+    let refused = |judgement| matches!(judgement, Judgement::Refused(_));
+    assert!(refused(judge.change(netrc)) && refused(judge.change("/home/me".as_ref())));
+    assert!(refused(judge.name(netrc, Naming::File)));
+    assert!(refused(judge.name("/home/me".as_ref(), Naming::Symlink)));
+    assert!(!refused(judge.change("/ws/file".as_ref())));
+    // One that is shown as it is has none.
+    let mut shown = plan.clone();
+    shown.mounts.retain(|mount| !matches!(mount.kind, MountKind::Content { .. }));
+    assert!(Judge::new(&shown).must_be_stand_in(netrc).is_none());
+}
+
+#[test]
+fn a_masked_file_alone_needs_a_broker() {
+    let text = r#"{"preset": "strict", "filesystem": {"allowRead": ["~/.netrc"]},
+        "credentials": {"files": [{"path": "~/.netrc", "mode": "mask"}]}}"#;
+    let plan = load(&tree(), Layer::User, Shape::Native, text).unwrap().plan(&request(), &tree()).unwrap();
+    assert_eq!(plan.broker.unwrap().reads, HeldReads::All);
 }

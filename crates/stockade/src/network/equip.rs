@@ -57,14 +57,15 @@ pub(crate) fn equip(
             plan.environment.retain(|variable| variable.name != name);
             plan.environment.push(Variable { name, value });
         }
-        // The last mount is /proc, which covers what the engine works with.
-        let last = plan.mounts.len().saturating_sub(1);
-        let mounts = laid.into_iter().map(|(path, data, mode)| Mount {
-            path,
-            kind: MountKind::Content { data, mode },
-            rule: None,
-        });
-        plan.mounts.splice(last..last, mounts);
+        for (path, data, mode) in laid {
+            let kind = MountKind::Content { data, mode };
+            let is_it =
+                |mount: &&mut Mount| mount.path == path && matches!(mount.kind, MountKind::Content { .. });
+            match plan.mounts.iter_mut().find(is_it) {
+                Some(mount) => mount.kind = kind,
+                None => plan.mounts.push(Mount { path, kind, rule: None }),
+            }
+        }
     }
     Ok(Equipment { plan: equipped, termination, vault, reserved, warnings })
 }

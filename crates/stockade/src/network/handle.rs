@@ -131,7 +131,7 @@ pub(crate) fn open(
         vault: equipment.vault.clone(),
     })?;
     let handle = NetworkHandle { gateway: Arc::new(gateway), teller };
-    let watching = reload.map(|reload| watch::begin(reload, handle.clone()));
+    let watching = reload.map(|reload| watch::begin(reload, plan.clone(), handle.clone()));
     Ok(Some(Opened { handle, records, _watching: watching }))
 }
 

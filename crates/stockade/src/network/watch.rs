@@ -28,7 +28,7 @@ impl Drop for Watching {
 }
 
 /// Begins to follow them.
-pub(super) fn begin(reload: Reload, handle: NetworkHandle) -> Watching {
+pub(super) fn begin(reload: Reload, started: GatewayPlan, handle: NetworkHandle) -> Watching {
     Watching(tokio::spawn(async move {
         let files: Vec<PathBuf> = reload.0.settings.iter().map(|file| file.path.clone()).collect();
         let mut seen = look(&files);
@@ -39,7 +39,7 @@ pub(super) fn begin(reload: Reload, handle: NetworkHandle) -> Watching {
                 continue;
             }
             // A file that is broken, half written or wants what cannot be had changes nothing; its next version may.
-            if let Some(plan) = plan(&reload.0) {
+            if let Some(plan) = plan(&reload, &started) {
                 let _ = handle.change(plan);
             }
             seen = now;
@@ -58,7 +58,10 @@ fn look(files: &[PathBuf]) -> Vec<Stamp> {
     files.iter().map(stamp).collect()
 }
 
-fn plan(inputs: &Inputs) -> Option<Arc<GatewayPlan>> {
-    let policy = Policy::load(inputs.clone(), &RealFiles).ok()?;
-    Some(Arc::new(policy.network_plan()))
+/// The plan the run was started with, with the lists of hosts that hold now. Routes, ports, limits and
+/// everything else stay as they were: they are more than who may be reached.
+fn plan(reload: &Reload, started: &GatewayPlan) -> Option<Arc<GatewayPlan>> {
+    let now = Policy::load(Inputs::clone(&reload.0), &RealFiles).ok()?.network_plan();
+    let GatewayPlan { allowed, denied, requests, .. } = now;
+    Some(Arc::new(GatewayPlan { allowed, denied, requests, ..started.clone() }))
 }

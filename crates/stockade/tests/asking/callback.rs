@@ -1,76 +1,16 @@
 //! The callback is asked while a command waits.
 
-use std::ffi::OsString;
+use crate::world::{Log, World, shell};
 use std::fs;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use stockade::{
-    Builder, CommandLine, Event, Flags, GrantStore, Layer, Presence, Question, Reply, Runtime, SettingsFile,
-    Shape, ViolationKind, Wiring,
+    Event, Flags, GrantStore, Layer, Presence, Question, Reply, SettingsFile, Shape, ViolationKind, Wiring,
 };
-use tempfile::TempDir;
 
 /// Names a socket that this program connects to when it is run inside.
 const CONNECT: &str = "ASKING_CONNECT";
-
-/// A home, a workspace and a place outside. Not in /tmp, of which a sandbox has its own.
-struct World {
-    base: TempDir,
-}
-
-impl World {
-    fn new() -> Self {
-        let base = tempfile::Builder::new().prefix("stockade-asking-").tempdir_in("/var/tmp").unwrap();
-        for dir in ["home/work", "outside"] {
-            fs::create_dir_all(base.path().join(dir)).unwrap();
-        }
-        Self { base }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.base.path().join(name)
-    }
-
-    fn outside(&self, name: &str) -> PathBuf {
-        self.at("outside").join(name)
-    }
-
-    fn file(&self, name: &str, content: &str) -> PathBuf {
-        let path = self.outside(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    fn builder(&self) -> Builder {
-        let pair = |name: &str, value: &Path| (OsString::from(name), value.as_os_str().to_owned());
-        let environment =
-            [pair("HOME", &self.at("home")), pair("PATH", Path::new("/usr/local/bin:/usr/bin:/bin"))];
-        Runtime::builder().cwd(self.at("home/work")).environment(environment)
-    }
-}
-
-/// What was asked, in order.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Question>>>);
-
-impl Log {
-    fn add(&self, question: &Question) {
-        self.0.lock().unwrap().push(question.clone());
-    }
-
-    fn asked(&self) -> Vec<(ViolationKind, PathBuf)> {
-        let questions = self.0.lock().unwrap();
-        let about =
-            |question: &Question| (question.violation.kind, question.violation.subject.clone().into());
-        questions.iter().map(about).collect()
-    }
-}
-
-fn shell(text: &str) -> CommandLine {
-    CommandLine::Shell(text.into())
-}
 
 /// Runs inside when the test below starts it there; alone it does nothing.
 #[test]

@@ -2,3 +2,7 @@
 
 #[cfg(test)]
 mod callback;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
+mod world;

@@ -3,8 +3,10 @@
 use super::records::{Records, reported};
 use crate::act;
 use crate::support::{Answer, World, binaries, each_caller};
+use serde_json::json;
 use std::fs;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::time::Duration;
 
 /// Acts of each way; what they are about changes far more often.
@@ -183,6 +185,51 @@ fn f35_a_masked_file_saved_anew() {
         assert!(!ran.out().contains("%53ECRET") && !ran.out().contains("ok SECRET"), "{ran}");
         Records::of(world).tell("read", &secret, "denyRead **/.env");
     });
+}
+
+/// Every way to what stands under a name: read, open for both, by a descriptor that only names, under a second
+/// name, moved away, and behind a directory that is moved away.
+const EVERY_WAY: &str = r#"
+cat "$1"; echo ready; sleep 1
+cat "$1"; cat <>"$1"
+python3 -c 'import os, sys
+file = os.open(sys.argv[1], os.O_PATH)
+print(open("/proc/self/fd/%d" % file).read())' "$1"
+ln "$1" second && cat second
+mv "$1" third && cat third
+mv "$2" fourth && cat "fourth/token"
+true"#;
+
+/// F35: the stand-in goes with the old file; the new one is a secret as well.
+#[track_caller]
+fn stays_a_secret(world: &World, directory: &Path) {
+    let secret = world.file(directory.join("token"), "SECRET");
+    let text = json!({"credentials": {"files": [{"path": secret, "mode": "mask"}]}}).to_string();
+    world.file(world.home.join(".config/stockade/settings.json"), text);
+    let live = reported(world)
+        .opt("--")
+        .opts(["sh", "-c", EVERY_WAY, "sh"])
+        .opts([&secret, directory])
+        .start_words();
+    live.first_output(Duration::from_secs(20));
+    let fresh = world.file(directory.join("token.new"), "SECRET of today");
+    fs::rename(fresh, &secret).unwrap();
+    let ran = live.finish(Duration::from_secs(100));
+    ran.exits(0);
+    assert!(ran.out().starts_with("fake_value_token"), "{ran}");
+    assert!(!ran.out().contains("SECRET"), "{ran}");
+    Records::of(world).tell("read", &secret, "mask ");
+    assert_eq!(fs::read(&secret).unwrap(), b"SECRET of today");
+}
+
+#[test]
+fn f35_a_masked_credential_in_the_workspace_saved_anew() {
+    each_caller(|world| stays_a_secret(world, &world.dir("conf")));
+}
+
+#[test]
+fn f35_a_masked_credential_in_home_saved_anew() {
+    each_caller(|world| stays_a_secret(world, &world.dir(world.home.join("conf"))));
 }
 
 /// What an editor does.

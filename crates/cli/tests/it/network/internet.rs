@@ -9,7 +9,7 @@ mod web;
 mod wire;
 mod zone;
 
-pub(crate) use authority::authority;
+pub(crate) use authority::{NEW as NEW_CERTIFICATE, authority};
 pub(crate) use land::{OTHER_RESOLVER, OWN, RESOLVER};
 pub(crate) use services::SshKeys;
 pub(crate) use web::Request;
@@ -177,6 +177,16 @@ impl Internet {
     /// A server that only listens.
     pub(crate) fn silent(&self, port: u16) {
         self.serve(port, Manner::Silent);
+    }
+
+    /// A server that only listens, and not quickly.
+    pub(crate) fn slow(&self, port: u16) {
+        self.serve(port, Manner::Slow);
+    }
+
+    /// A server for thousands of connections that nothing happens on.
+    pub(crate) fn held(&self, port: u16) {
+        self.serve(port, Manner::Held);
     }
 
     /// Whether nobody has come for this port before.

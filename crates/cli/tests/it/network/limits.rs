@@ -1,18 +1,11 @@
 //! N29: floods, giants and slow ones; rates and totals.
 
 use super::internet::online;
-use super::{allowing, srt, with_network};
+use super::{allowing, resident, srt, with_network};
 use crate::support::{Caller, binaries};
 use serde_json::json;
 use std::fs;
 use std::time::{Duration, Instant};
-
-/// Kilobytes of memory a process has.
-fn resident(pid: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
-    line.trim().trim_end_matches(" kB").trim().parse().unwrap_or(0)
-}
 
 #[test]
 fn a_flood_from_one_does_not_touch_another() {
@@ -29,7 +22,9 @@ fn a_flood_from_one_does_not_touch_another() {
         let before = resident(flood.pid());
         for _ in 0..5 {
             let begun = Instant::now();
-            allowing(world, &["allow.test"]).curl(&["http://allow.test/"]).gives("hello from allow.test\n");
+            allowing(world, &["allow.test"])
+                .shell("curl -sS 'http://allow.test/big?mib=8' | wc -c")
+                .gives("8388608\n");
             assert!(begun.elapsed() < Duration::from_secs(8), "another sandbox waited {:?}", begun.elapsed());
             std::thread::sleep(Duration::from_millis(200));
         }

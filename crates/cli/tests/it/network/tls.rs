@@ -1,6 +1,6 @@
 //! Looking into TLS: both versions of HTTP, whom it is for, and who holds the key.
 
-use super::internet::{authority, online};
+use super::internet::{NEW_CERTIFICATE, authority, online};
 use super::{Reported, root, with_network};
 use crate::support::World;
 use serde_json::{Value, json};
@@ -272,17 +272,7 @@ fn an_authority_of_the_callers() {
         let (certificate, key) = (world.outside.join("ca.pem"), world.outside.join("ca.key"));
         let made = world
             .bare("/usr/bin/openssl")
-            .opts([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-                "-days",
-                "2",
-            ])
+            .opts(NEW_CERTIFICATE)
             .opts(["-subj", "/CN=House Authority", "-addext", "keyUsage=critical,keyCertSign"])
             .with("-keyout", &key)
             .with("-out", &certificate)

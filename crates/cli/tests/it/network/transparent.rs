@@ -2,13 +2,14 @@
 
 use super::internet::{Internet, online};
 use super::{QUICK, allowing, root, with_network};
-use crate::support::World;
+use crate::support::{World, eventually};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 #[test]
 fn curl_by_name() {
@@ -197,6 +198,68 @@ fn git_over_ssh() {
         allowing(world, &["git.test:22"]).shell(&text).gives("content of the repository\n");
         let judged = allowing(world, &["git.test:443"]).shell(&format!("{ssh} servant@git.test true"));
         judged.fails_quickly().refused("connect", "git.test:22");
+    });
+}
+
+/// Files of root's in /etc/ssh/ssh_config.d are nobody's inside, and ssh refuses files of strangers.
+#[test]
+fn ssh_with_the_hosts_own_configuration() {
+    online(|net, world| {
+        let dropped = Path::new("/etc/ssh/ssh_config.d/50-site.conf");
+        assert!(dropped.exists(), "nothing is tried without {}", dropped.display());
+        let keys = net.ssh();
+        let key = world.file("key", &keys.key);
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        world.file("known", &keys.known);
+        let text = "env | grep -ic '^git_ssh\\|proxy'; \
+                    ssh -i key -o UserKnownHostsFile=known -o StrictHostKeyChecking=yes servant@git.test echo there";
+        let judged = allowing(world, &["git.test:22"]).shell(text);
+        judged.gives("0\nthere\n");
+        // A copy over a stream that is busy both ways.
+        let text = "head -c 3000000 /dev/urandom > sent; \
+                    ssh -i key -o UserKnownHostsFile=known servant@git.test cat < sent | cmp - sent && echo same";
+        allowing(world, &["git.test"]).shell(text).gives("same\n");
+    });
+}
+
+/// What a program said before it ended arrives, however early it ends.
+#[test]
+fn last_words_arrive() {
+    const SIZE: usize = 5 << 20;
+    online(|net, world| {
+        net.slow(2600);
+        let say = |before: &str, size: usize, to: &str| {
+            format!(
+                "import os, socket\ns = socket.create_connection({to})\ns.sendall({before} + b'x' * {size})\nos._exit(0)"
+            )
+        };
+        for size in [1, SIZE] {
+            net.forget();
+            let judged = allowing(world, &["allow.test"]).program(&[
+                "python3",
+                "-c",
+                &say("b''", size, "('allow.test', 2600)"),
+            ]);
+            judged.gives("");
+            eventually(Duration::from_secs(20), || match net.raw().len() {
+                count if count == size => Ok(()),
+                count => Err(format!("{count} of {size} bytes arrived")),
+            });
+        }
+        // A request whose answer nobody waits for.
+        net.forget();
+        let head =
+            format!("b'POST /echo HTTP/1.1\\r\\nHost: allow.test\\r\\nContent-Length: {SIZE}\\r\\n\\r\\n'");
+        let judged = allowing(world, &["allow.test"]).program(&[
+            "python3",
+            "-c",
+            &say(&head, SIZE, "('allow.test', 80)"),
+        ]);
+        judged.gives("");
+        eventually(Duration::from_secs(20), || match net.requests().first() {
+            Some(request) if request.body.len() == SIZE => Ok(()),
+            _ => Err("the request did not arrive".to_owned()),
+        });
     });
 }
 

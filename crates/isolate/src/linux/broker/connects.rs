@@ -9,11 +9,12 @@ use rustix::io::Errno;
 use rustix::net::{SocketType, getsockname, sockopt};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use stockade_policy::{
     GatewayPlan, Host, NetJudge, NetworkPlan, Plan, Refusal, Ruling, Switch, Target, ViolationKind,
+    lent_number,
 };
 
 /// Connections that are remembered.
@@ -139,7 +140,8 @@ impl Trial<'_> {
                 Ok(None)
             }
             Kind::Gateway(judge) => {
-                let leads_to_gateway = is_loopback(to.ip()) || is_lent(to.ip()) || to.port() == NAME_PORT;
+                let leads_to_gateway =
+                    is_loopback(to.ip()) || lent_number(to.ip()).is_some() || to.port() == NAME_PORT;
                 if !leads_to_gateway && let Some((kind, subject, refusal)) = refused(&judge, to) {
                     self.record(kind, subject, &refusal);
                     return Err(Answer::Refused(Errno::CONNREFUSED));
@@ -208,19 +210,10 @@ fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified()
 }
 
-/// Whether an address is one of those the gateway lends to names.
-fn is_lent(address: IpAddr) -> bool {
-    const V4: u32 = Ipv4Addr::new(198, 18, 0, 0).to_bits() >> 17;
-    const V6: u128 = Ipv6Addr::new(0xfd53, 0x746f, 0x636b, 0, 0, 0, 0, 0).to_bits() >> 32;
-    match address {
-        IpAddr::V4(address) => address.to_bits() >> 17 == V4,
-        IpAddr::V6(address) => address.to_bits() >> 32 == V6,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     fn who(pid: u32) -> Who {
         Who { pid, session: 1, program: None }
@@ -241,16 +234,6 @@ mod tests {
         assert_eq!(internet_address(&six).map(canonical), Some(address("127.0.0.1:53")));
         assert_eq!(internet_address(&four[..7]), None);
         assert_eq!(internet_address(&[0; 16]), None);
-    }
-
-    #[test]
-    fn lent_addresses_are_known() {
-        for lent in ["198.18.0.1", "198.19.255.255", "fd53:746f:636b::1", "fd53:746f:636b::ffff:ffff"] {
-            assert!(is_lent(lent.parse().unwrap()), "{lent}");
-        }
-        for other in ["198.17.255.255", "198.20.0.0", "fd53:746f:636b::1:0:0", "fd53:746f:636c::1"] {
-            assert!(!is_lent(other.parse().unwrap()), "{other}");
-        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod questions;
 mod resolve;
 mod search;
 mod sockets;
+mod stand_ins;
 mod tally;
 mod trial;
 mod worker;

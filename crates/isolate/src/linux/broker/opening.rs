@@ -57,7 +57,7 @@ impl Wish {
         self.flags.contains(OFlags::CREATE | OFlags::EXCL)
     }
 
-    fn follows(&self) -> bool {
+    pub(super) fn follows(&self) -> bool {
         !self.flags.contains(OFlags::NOFOLLOW) && !self.is_new()
     }
 }
@@ -67,7 +67,7 @@ impl Trial<'_> {
         let wish = Wish::new(flags, mode);
         // It only names a place, whatever else the flags say; and no such descriptor can be handed over.
         if wish.flags.contains(OFlags::PATH) {
-            return Ok(Answer::GoOn);
+            return Ok(self.name_only(path, wish));
         }
         if !wish.changes() {
             return self.read(path, wish);
@@ -159,7 +159,14 @@ impl Trial<'_> {
             _ => return Ok(Answer::GoOn),
         };
         let full = place.full();
-        let Some(mut refusal) = self.hidden(&full) else { return Ok(Answer::GoOn) };
+        let judge = &self.caller.broker.judge;
+        let stand_in = judge.must_be_stand_in(&full).map(|(rule, refusal)| (rule.device, refusal));
+        let Some(mut refusal) = self.hidden(&full) else {
+            return match stand_in {
+                Some((device, refusal)) => self.open_stand_in(&place, wish, device, refusal),
+                None => Ok(Answer::GoOn),
+            };
+        };
         // Where only what is listed can be seen, the rest is not there; nobody refused it.
         if refusal.rule.is_none() && self.caller.broker.plan.root == RootView::Listed {
             return Ok(Answer::GoOn);
@@ -255,7 +262,7 @@ impl Trial<'_> {
 }
 
 /// Opens what stands at a place, following nothing and waiting for nobody.
-fn open_without_waiting(place: &Place, wish: Wish) -> Result<OwnedFd, Errno> {
+pub(super) fn open_without_waiting(place: &Place, wish: Wish) -> Result<OwnedFd, Errno> {
     // What is made anew is a plain file: nothing there could make us wait.
     let waiting = if wish.is_new() { OFlags::empty() } else { OFlags::NONBLOCK };
     let flags = wish.flags | waiting | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -273,7 +280,7 @@ fn settle(file: &OwnedFd, wish: Wish) -> Result<(), Errno> {
     fcntl_setfl(file, fcntl_getfl(file)? - OFlags::NONBLOCK)
 }
 
-fn handed(descriptor: OwnedFd, wish: Wish) -> Answer {
+pub(super) fn handed(descriptor: OwnedFd, wish: Wish) -> Answer {
     let close_on_exec = wish.flags.contains(OFlags::CLOEXEC);
     Answer::Descriptor(Handed { descriptor, close_on_exec, at: None })
 }

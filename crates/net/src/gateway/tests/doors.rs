@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, ForwardPort, GatewayPlan, Publish};
+use stockade_policy::{Cause, ForwardPort, GatewayPlan, ParentProxy, Publish};
 use tokio::net::TcpStream;
 
 /// The network of the test itself.
@@ -95,6 +95,29 @@ async fn a_forwarded_port_that_the_plan_lost_is_closed() {
     assert!(is_reset(&all(&mut left).await));
     assert!(is_reset(&all(&mut TcpStream::connect(address).await.unwrap()).await));
     assert_eq!(witness.causes(), [Cause::NotListed]);
+}
+
+#[tokio::test]
+async fn a_change_that_fails_changes_nothing() {
+    let server = echo().await;
+    let old = Publish { host: 0, inside: server.port() };
+    let mut kept = plan(&["kept.test"]);
+    kept.publish = vec![old];
+    let gateway = open(kept, Vec::new(), &Recorder::new()).unwrap();
+    let before = gateway.published();
+    let mut port_taken = plan(&["new.test"]);
+    port_taken.publish = vec![Publish { host: 0, inside: 2 }, Publish { host: server.port(), inside: 1 }];
+    let mut no_route = plan(&["new.test"]);
+    no_route.publish = vec![Publish { host: 0, inside: 3 }];
+    no_route.upstreams.parent_proxy =
+        Some(ParentProxy { http: Some("socks5://x.test".into()), ..ParentProxy::default() });
+    for failing in [port_taken, no_route] {
+        gateway.change(Arc::new(failing)).unwrap_err();
+        assert_eq!(gateway.ward.judge().plan().allowed, plan(&["kept.test"]).allowed);
+        assert_eq!(gateway.published(), before);
+        let mut client = TcpStream::connect(("127.0.0.1", before[0].host)).await.unwrap();
+        assert_eq!(exchange(&mut client, b"hello").await.unwrap(), b"hello");
+    }
 }
 
 #[tokio::test]

@@ -30,7 +30,10 @@ impl Sandbox {
     /// Everything that connects here wants `target`.
     async fn toward(plan: GatewayPlan, target: &str) -> Self {
         let witness = Recorder::new();
-        let ward = ward(plan, &witness);
+        Self::of(ward(plan, &witness), witness, target).await
+    }
+
+    async fn of(ward: Arc<Ward>, witness: Arc<Recorder>, target: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let door = listener.local_addr().unwrap();
         let target = Target::parse(target.as_bytes(), None).unwrap();

@@ -1,6 +1,6 @@
 //! Requests that go to another proxy.
 
-use super::{PATIENCE, admitted, all, echo, origin, parrot, proxied, until};
+use super::{PATIENCE, admitted, all, echo, origin, parrot, proxied, serving, until};
 use crate::gateway::testing::plan;
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -9,10 +9,9 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
-use std::net::Ipv4Addr;
 use stockade_policy::{Cause, GatewayPlan, MitmProxy, ParentProxy, Switch, Upstreams};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
 
 /// A plan whose requests go through a proxy on this port.
 fn led(port: u16, no_proxy: &str) -> GatewayPlan {
@@ -33,16 +32,7 @@ async fn without_tunnels() -> u16 {
             _ => echo(request).await,
         }
     }
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let server = hyper::server::conn::http1::Builder::new();
-            tokio::spawn(server.serve_connection(TokioIo::new(stream), service_fn(answer)));
-        }
-    });
-    port
+    serving(answer).await
 }
 
 fn get(url: &str) -> String {
@@ -103,8 +93,12 @@ async fn a_proxy_behind_a_socket() {
     let socket_path = place.to_str().unwrap().to_owned();
     let proxy = MitmProxy { socket_path, domains: vec!["a.test".into()] };
     let upstreams = Upstreams { mitm_proxy: Some(proxy), ..Upstreams::default() };
-    let plan = GatewayPlan { upstreams, ..plan(&["a.test"]) };
-    let (mut client, _, _ward) = proxied(plan).await;
+    let led = |hosts| GatewayPlan { upstreams: upstreams.clone(), ..plan(hosts) };
+    let (mut client, witness, _ward) = proxied(led(&["a.test"])).await;
+    let heard = all(&mut client, get("http://a.test/x")).await;
+    assert!(heard.starts_with("HTTP/1.1 403 "), "the name leads to this machine: {heard}");
+    assert_eq!(witness.causes(), [Cause::Address]);
+    let (mut client, _, _ward) = proxied(led(&["a.test", "127.0.0.1"])).await;
     let heard = until(&mut client, get("http://a.test/x"), ">").await;
     assert!(heard.contains("<GET http://a.test/x host=a.test headers=host body=>"), "{heard}");
 }

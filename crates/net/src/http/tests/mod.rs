@@ -2,6 +2,7 @@
 
 mod forwarded;
 mod head;
+mod lines;
 mod plain;
 mod proxy;
 mod secrets;
@@ -32,13 +33,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server that answers every request with what it has understood of it. Gives its port.
 async fn origin() -> u16 {
+    serving(echo).await
+}
+
+/// A server with these answers. Gives its port.
+async fn serving<A>(answer: fn(Request<Incoming>) -> A) -> u16
+where
+    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
+{
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             let server = hyper::server::conn::http1::Builder::new();
-            tokio::spawn(server.serve_connection(TokioIo::new(stream), service_fn(echo)));
+            tokio::spawn(server.serve_connection(TokioIo::new(stream), service_fn(answer)));
         }
     });
     port

@@ -1,11 +1,13 @@
 //! Real values in requests: what the server gets, and what is told about it.
 
-use super::{all, origin, until, witnessed};
+use super::{PATIENCE, all, origin, until, witnessed};
 use crate::credentials::{Secret, StandIn, VaultEntry};
 use crate::gateway::testing::{Recorder, plan};
 use crate::{Gateway, Vault};
 use std::sync::Arc;
+use std::time::Duration;
 use stockade_policy::{Cause, DomainPattern, GatewayPlan, NetLimits, Switch};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Longer than what stands for it.
@@ -86,6 +88,23 @@ async fn short_bodies_keep_a_length() {
 }
 
 /// A limit holds for what is sent, which may be longer than what was there.
+#[tokio::test]
+async fn bodies_that_are_held_whole_wait_for_room() {
+    const ALL: usize = 64 << 20;
+    let port = origin().await;
+    let (mut client, stand_in, _, gateway) = client(port, Through::Tunnel, NetLimits::default()).await;
+    let others = gateway.ward.room_for_body(ALL).await;
+    let request = post(port, Through::Tunnel, "/", stand_in.as_str());
+    client.write_all(request.as_bytes()).await.unwrap();
+    let heard = tokio::time::timeout(Duration::from_millis(200), client.read_u8()).await;
+    assert!(heard.is_err(), "there is no room yet");
+    drop(others);
+    let heard = until(&mut client, String::new(), ">").await;
+    assert!(heard.contains(&format!("body={REAL}>")), "{heard}");
+    // And it is given back.
+    tokio::time::timeout(PATIENCE, gateway.ward.room_for_body(ALL)).await.unwrap();
+}
+
 #[tokio::test]
 async fn limits_hold_for_what_is_sent() {
     let port = origin().await;

@@ -219,3 +219,53 @@ async fn hosts_that_are_excluded_are_passed_through() {
     let common = ours.subject.get(&rcgen::DnType::CustomDnType(vec![2, 5, 4, 3]));
     assert_eq!(common, Some(&"rcgen self signed cert".into()));
 }
+
+/// What comes back for a request, said after this time.
+async fn asked_late(scene: &Scene, alpn: &[&[u8]], wait: Duration, request: &str) -> String {
+    let mut client = scene.shake("a.example.org", "a.example.org", alpn).await.unwrap();
+    tokio::time::sleep(wait).await;
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut heard = Vec::new();
+    let _ = timeout(Duration::from_secs(5), client.read_to_end(&mut heard)).await.expect("it ends");
+    String::from_utf8(heard).unwrap()
+}
+
+#[tokio::test]
+async fn a_request_is_judged_however_late_it_comes() {
+    let late = Duration::from_millis(500);
+    let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let scene = scene(&[], ANSWER, plain).await;
+    let heard = asked_late(&scene, &[], late, &request("evil.test")).await;
+    assert!(heard.starts_with("HTTP/1.1 421 "), "{heard}");
+    assert_eq!(refused(&scene).await.cause, Cause::Mismatch);
+    let heard = asked_late(&scene, &[], late, &request("a.example.org")).await;
+    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+}
+
+#[tokio::test]
+async fn a_request_does_not_pass_behind_something_else() {
+    for (serve, first) in [(SHOUT, "PROPFIND"), (GREET, "")] {
+        for alpn in [&[][..], &[&b"imap"[..]]] {
+            let scene = scene(alpn, serve, plain).await;
+            let mut client = scene.shake("a.example.org", "a.example.org", alpn).await.unwrap();
+            client.write_all(first.as_bytes()).await.unwrap();
+            assert!(client.read(&mut [0; 64]).await.unwrap() > 0);
+            client.write_all(b" /x HTTP/1.1\r\nHost: evil.test\r\n\r\n").await.unwrap();
+            client.write_all(b"GET /x HTTP/1.1\r\nHost: evil.test\r\n\r\n").await.unwrap();
+            let mut heard = Vec::new();
+            let _ = timeout(Duration::from_secs(5), client.read_to_end(&mut heard)).await.expect("it ends");
+            assert!(!String::from_utf8_lossy(&heard).contains("EVIL"));
+            assert_eq!(refused(&scene).await.cause, Cause::Protocol);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_kind_of_http_is_looked_into() {
+    let scene = scene(&[b"http/1.0"], ANSWER, plain).await;
+    let request = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+    let heard = asked_late(&scene, &[b"http/1.0"], Duration::ZERO, request).await;
+    assert!(heard.starts_with("HTTP/1.1 421 "), "{heard}");
+    assert_eq!(refused(&scene).await.cause, Cause::Mismatch);
+    assert!(scene.shake("a.example.org", "a.example.org", &[b"spdy/3"]).await.is_err());
+}

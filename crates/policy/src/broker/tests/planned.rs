@@ -1,4 +1,5 @@
 use super::{list, plan_with};
+use crate::List;
 use crate::testing::{inputs, load, request, usual_tree};
 use crate::{
     BrokerPlan, Flags, HeldReads, Inputs, Judge, Layer, Naming, Need, Plan, Policy, Shape, Switch, WallLayer,
@@ -36,7 +37,11 @@ fn who_needs_a_broker() {
     let disabled = r#"{"network": {"allowedDomains": [], "deniedDomains": []},
         "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": ["**/x"], "disabled": true}}"#;
     let policy = load(&usual_tree(), Layer::User, Shape::Srt, disabled).unwrap();
-    assert_eq!(policy.plan(&request(), &usual_tree()).unwrap().broker, None);
+    // No file rules: but what the rules of the network are made from stays what it is.
+    let broker = policy.plan(&request(), &usual_tree()).unwrap().broker.unwrap();
+    let guarded: Vec<_> = broker.rules.iter().filter(|rule| rule.list == List::Protected).collect();
+    assert_eq!(guarded.len(), 1);
+    assert_eq!(guarded[0].rule.to_string(), "protected /settings.json (built in: settings in use)");
 }
 
 #[test]

@@ -18,6 +18,10 @@ const NAMES: &[&str] = &[
     "v6only.test",
 ];
 
+/// Words for openssl that make a key and its certificate.
+pub(crate) const NEW: [&str; 9] =
+    ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"];
+
 /// Certificates in PEM.
 pub(crate) struct Authority {
     /// What signs; to be trusted.
@@ -39,29 +43,18 @@ fn make(place: &Path) -> Authority {
     let file = |name: &str| -> PathBuf { place.join(name) };
     let text = |name: &str| file(name).to_str().expect("text").to_owned();
     let names: Vec<String> = NAMES.iter().map(|name| format!("DNS:{name}")).collect();
-    let new = [
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "30",
-    ];
     let run = |words: &[&str]| {
         let output = Command::new("openssl").args(words).output().expect("openssl");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
     run(&[
-        &new[..],
+        &NEW[..],
         &["-subj", "/CN=Test Authority", "-keyout", &text("root.key"), "-out", &text("root.pem")],
         &["-addext", "keyUsage=critical,keyCertSign,cRLSign"],
     ]
     .concat());
     run(&[
-        &new[..],
+        &NEW[..],
         &["-subj", "/CN=allow.test", "-keyout", &text("key.pem"), "-out", &text("certificate.pem")],
         &["-CA", &text("root.pem"), "-CAkey", &text("root.key")],
         &["-addext", &format!("subjectAltName={}", names.join(","))],

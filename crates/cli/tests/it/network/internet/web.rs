@@ -31,6 +31,8 @@ pub(super) struct Memory {
     connections: Mutex<Vec<SocketAddr>>,
     /// Every byte that came to a silent port.
     raw: Mutex<Vec<u8>>,
+    /// Connections that nobody serves.
+    held: Mutex<Vec<TcpStream>>,
 }
 
 /// What a port does.
@@ -42,6 +44,10 @@ pub(super) enum Manner {
     Banner,
     /// Listens and says nothing.
     Silent,
+    /// Listens, and takes its time.
+    Slow,
+    /// Takes connections and does nothing with them: there may be thousands.
+    Held,
 }
 
 /// What one caller sent is kept, then forgotten for the next.
@@ -56,6 +62,8 @@ impl Web {
     pub(super) fn serve(&self, port: u16, manner: Manner) {
         // One socket for both families.
         let listener = TcpListener::bind(("::", port)).unwrap_or_else(|error| panic!("port {port}: {error}"));
+        // Whoever falls out of a short queue believes to be connected.
+        rustix::net::listen(&listener, 4096).expect("a longer queue");
         self.listeners.lock().expect("the list").push(listener.try_clone().expect("dup"));
         let memory = Arc::clone(&self.memory);
         thread::spawn(move || {
@@ -66,11 +74,17 @@ impl Web {
                     .lock()
                     .expect("the log")
                     .push(SocketAddr::new(at.ip().to_canonical(), port));
+                if let Manner::Held = manner {
+                    memory.held.lock().expect("the list").push(stream);
+                    continue;
+                }
                 let memory = Arc::clone(&memory);
                 thread::spawn(move || match manner {
                     Manner::Http => http(&stream, &memory),
                     Manner::Banner => banner(&stream),
-                    Manner::Silent => silent(&stream, &memory),
+                    Manner::Silent => silent(&stream, &memory, Duration::ZERO),
+                    Manner::Slow => silent(&stream, &memory, Duration::from_millis(1)),
+                    Manner::Held => {}
                 });
             }
         });
@@ -92,6 +106,7 @@ impl Web {
         self.memory.requests.lock().expect("the log").clear();
         self.memory.connections.lock().expect("the log").clear();
         self.memory.raw.lock().expect("the log").clear();
+        self.memory.held.lock().expect("the list").clear();
     }
 
     pub(super) fn close(&self) {
@@ -110,10 +125,11 @@ fn banner(mut stream: &TcpStream) {
     }
 }
 
-fn silent(mut stream: &TcpStream, memory: &Memory) {
-    let mut block = [0; 4096];
+fn silent(mut stream: &TcpStream, memory: &Memory, rest: Duration) {
+    let mut block = [0; 16384];
     while let Ok(count @ 1..) = stream.read(&mut block) {
         memory.raw.lock().expect("the log").extend(&block[..count]);
+        thread::sleep(rest);
     }
 }
 

@@ -8,13 +8,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Gives `first`, then what comes from the stream.
 #[derive(Debug)]
-pub(super) struct Replay<S> {
+pub(crate) struct Replay<S> {
     first: Bytes,
     stream: S,
 }
 
 impl<S> Replay<S> {
-    pub(super) fn new(first: Bytes, stream: S) -> Self {
+    pub(crate) fn new(first: Bytes, stream: S) -> Self {
         Self { first, stream }
     }
 }

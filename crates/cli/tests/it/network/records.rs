@@ -1,0 +1,105 @@
+//! What is said afterwards about what was refused, and before about what would be.
+
+use super::internet::online;
+use super::{Judged, allowing, with_network};
+use serde_json::{Value, json};
+
+/// How often it is tried: on a machine under load a record may be made before its process is found.
+const TRIES: usize = 10;
+
+/// The program and the process behind a refusal are known.
+#[track_caller]
+fn by_curl(kind: &str, subject: &str, run: impl Fn() -> Judged) {
+    for _ in 0..TRIES {
+        let judged = run();
+        let row = judged.refused(kind, subject);
+        // Nobody is better than somebody else.
+        let Some(program) = row["program"].as_str() else { continue };
+        assert!(program.ends_with("/curl"), "{row:#}");
+        assert!(row["pid"].as_u64().is_some_and(|pid| pid > 1), "{row:#}");
+        return;
+    }
+    panic!("nobody is known to have tried {subject}");
+}
+
+#[test]
+fn refusals_name_their_program() {
+    online(|_, world| {
+        for (kind, subject, url) in [
+            ("resolve", "evil.test", "http://evil.test/"),
+            ("connect", "203.0.113.13:80", "http://203.0.113.13/"),
+            ("connect", "[2001:db8::13]:80", "http://[2001:db8::13]/"),
+            ("connect", "allow.test:8080", "http://allow.test:8080/"),
+        ] {
+            by_curl(kind, subject, || allowing(world, &["allow.test:80"]).curl(&["-g", url]));
+            // Behind a shell and among others it is still the one that did it.
+            let text = format!(
+                "sleep 3 & for i in 1 2 3; do curl -sS http://allow.test/ -o /dev/null; done; curl -sSg {url}; kill $!"
+            );
+            by_curl(kind, subject, || allowing(world, &["allow.test:80"]).shell(&text));
+        }
+    });
+}
+
+#[test]
+fn refusals_at_the_proxies_name_their_program() {
+    online(|_, world| {
+        for (words, subject) in [
+            ("http://evil.test/", "evil.test:80"),
+            ("-p http://evil.test/", "evil.test:80"),
+            ("https://evil.test/", "evil.test:443"),
+            ("--noproxy '' -x socks5h://localhost:1080 http://evil.test/", "evil.test:80"),
+            ("--noproxy '*' http://203.0.113.13/", "203.0.113.13:80"),
+        ] {
+            let text = format!("curl -sS --max-time 20 {words}; true");
+            by_curl("connect", subject, || {
+                let network = json!({"allowedDomains": ["allow.test"], "proxies": true});
+                with_network(world, network).shell(&text)
+            });
+        }
+    });
+}
+
+#[test]
+fn refusals_are_listed_afterwards() {
+    online(|_, world| {
+        let text = "curl -sS http://evil.test/; curl -sS http://203.0.113.13:8080/; true";
+        allowing(world, &["allow.test"]).shell(text);
+        let ran = world.stockade().opts(["violations"]).go();
+        ran.exits(0);
+        for word in ["evil.test", "203.0.113.13:8080", "curl", "resolve", "connect"] {
+            assert!(ran.out().contains(word), "nothing about {word}{ran}");
+        }
+        let ran = world.stockade().opts(["violations", "--kind", "connect"]).go();
+        assert!(ran.out().contains("203.0.113.13:8080") && !ran.out().contains("evil.test"), "{ran}");
+    });
+}
+
+#[test]
+fn hosts_are_explained() {
+    online(|net, world| {
+        let explain = |options: &[&str], subject: &str| -> (String, Value) {
+            let ran = world.stockade().opt("explain").opts(options).opt(subject).go();
+            ran.exits(0);
+            let json = world.stockade().opts(["explain", "--json"]).opts(options).opt(subject).go();
+            (ran.out(), serde_json::from_slice::<Value>(&json.stdout).expect("JSON")[0].take())
+        };
+        let rules = ["--allow-domain", "allow.test:443", "--deny-domain", "evil.test"];
+        for (subject, allowed, words) in [
+            ("allow.test:443", true, "allow.test:443"),
+            ("https://allow.test:443/path?query", true, "allow.test:443"),
+            ("allow.test:80", false, "--allow-domain allow.test:80"),
+            ("evil.test:443", false, "evil.test"),
+            ("169.254.169.254:80", false, "169.254.169.254"),
+            ("other.test:443", false, "--allow-domain other.test"),
+        ] {
+            let (text, json) = explain(&rules, subject);
+            assert_eq!(json["connect"]["allowed"], allowed, "{subject}: {json:#}");
+            let verdict = if allowed { "connect  yes" } else { "connect  no" };
+            assert!(text.contains(verdict) && text.contains(words), "{subject}: {text}");
+        }
+        let (_, json) = explain(&[], "allow.test:443");
+        assert_eq!(json["connect"]["allowed"], false, "{json:#}");
+        assert_eq!(net.asked(), [""; 0], "explaining asks nobody");
+    });
+}

@@ -1,0 +1,162 @@
+//! Clients whose first words come late, or are too long to be told apart.
+
+use super::carry;
+use crate::gateway::Wanted;
+use crate::gateway::testing::{Recorder, plan, ward};
+use crate::{Verdict, Via};
+use bytes::Bytes;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stockade_policy::{Cause, Target};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const EVIL: &str = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+
+/// A client of `a.test`, what its server has heard, and the witness.
+struct Scene {
+    client: TcpStream,
+    heard: Arc<Mutex<Vec<u8>>>,
+    witness: Arc<Recorder>,
+}
+
+/// A server that greets with these words, answers each piece with a dot, and remembers everything.
+async fn scene(greeting: &'static [u8]) -> Scene {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let hears = Arc::clone(&heard);
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(greeting).await.unwrap();
+        let mut piece = [0; 4096];
+        while let Ok(read @ 1..) = stream.read(&mut piece).await {
+            hears.lock().unwrap().extend_from_slice(&piece[..read]);
+            let _ = stream.write_all(b".").await;
+        }
+    });
+    let witness = Recorder::new();
+    let ward = ward(plan(&["a.test", "127.0.0.1"]), &witness);
+    ward.dialler().lookups().know("a.test", &[Ipv4Addr::LOCALHOST.into()]);
+    let target = Target::parse(format!("a.test:{port}").as_bytes(), None).unwrap();
+    let wanted = Wanted { target, via: Via::Transparent, spoken: None };
+    let admitted = ward.admit(wanted).await.unwrap();
+    let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let client = TcpStream::connect(door.local_addr().unwrap()).await.unwrap();
+    let (end, _) = door.accept().await.unwrap();
+    ward.spawn(carry(Arc::clone(&ward), end, admitted, Bytes::new()));
+    Scene { client, heard, witness }
+}
+
+impl Scene {
+    async fn says(&mut self, words: impl AsRef<[u8]>) {
+        self.client.write_all(words.as_ref()).await.unwrap();
+    }
+
+    /// Waits for as much from the server.
+    async fn hears(&mut self, words: &[u8]) {
+        let mut heard = vec![0; words.len()];
+        tokio::time::timeout(PATIENCE, self.client.read_exact(&mut heard)).await.unwrap().unwrap();
+        assert_eq!(heard, words);
+    }
+
+    /// The stream ends without the server having heard of anybody else.
+    async fn is_refused(mut self, cause: Cause) {
+        let end = self.client.read_to_end(&mut Vec::new());
+        let _ = tokio::time::timeout(PATIENCE, end).await.expect("it ends");
+        assert_eq!(self.witness.causes(), [cause]);
+        assert_eq!(self.witness.records(1).await[0].verdict, Verdict::Refused);
+        let heard = String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned();
+        assert!(!heard.contains("evil"), "{heard}");
+    }
+}
+
+/// The beginning of TLS to this name.
+fn hello(name: &str) -> Vec<u8> {
+    let config = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    let mut hello = Vec::new();
+    let name = name.to_owned().try_into().unwrap();
+    rustls::ClientConnection::new(config.into(), name).unwrap().write_tls(&mut hello).unwrap();
+    hello
+}
+
+#[tokio::test]
+async fn what_is_too_long_does_not_pass_unseen() {
+    for first in [
+        "\r\n".repeat(33) + EVIL,
+        "A".repeat(65) + " / HTTP/1.1\r\nHost: a.test\r\n\r\n" + EVIL,
+        " ".repeat(80) + EVIL,
+    ] {
+        let mut scene = scene(b"").await;
+        scene.says(&first).await;
+        scene.is_refused(Cause::Grammar).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_does_not_pass_in_two_parts() {
+    let mut scene = scene(b"").await;
+    scene.says("PROPFIND").await;
+    scene.hears(b".").await;
+    scene.says(" / HTTP/1.1\r\nHost: evil.test\r\n\r\n").await;
+    scene.is_refused(Cause::Protocol).await;
+}
+
+#[tokio::test]
+async fn a_bare_word_and_more_of_them_pass() {
+    let mut scene = scene(b"").await;
+    for words in ["ruok", "\nagain and again\n", EVIL] {
+        scene.says(words).await;
+        scene.hears(b".").await;
+    }
+    assert_eq!(*scene.heard.lock().unwrap(), [b"ruok\nagain and again\n", EVIL.as_bytes()].concat());
+    assert!(scene.witness.causes().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_first_does_not_hear_requests() {
+    for words in
+        [EVIL.to_owned(), "\r\n".repeat(33) + EVIL, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nevil".to_owned()]
+    {
+        let mut scene = scene(b"220 ready\r\n").await;
+        scene.hears(b"220 ready\r\n").await;
+        scene.says(&words).await;
+        scene.is_refused(Cause::Protocol).await;
+    }
+}
+
+#[tokio::test]
+async fn late_tls_must_ask_for_the_name_that_was_judged() {
+    let mut misled = scene(b"220 ready\r\n").await;
+    misled.hears(b"220 ready\r\n").await;
+    let evil = hello("evil.test");
+    misled.says(&evil[..100]).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(misled.heard.lock().unwrap().is_empty());
+    misled.says(&evil[100..]).await;
+    misled.is_refused(Cause::Mismatch).await;
+    let mut agreed = scene(b"220 ready\r\n").await;
+    agreed.hears(b"220 ready\r\n").await;
+    agreed.says(hello("a.test")).await;
+    agreed.hears(b".").await;
+    assert_eq!(agreed.heard.lock().unwrap()[..3], [22, 3, 1]);
+    assert!(agreed.witness.causes().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_ends_after_a_greeting_has_ended_well() {
+    let mut scene = scene(b"220 ready\r\n").await;
+    scene.hears(b"220 ready\r\n").await;
+    scene.says("QUIT").await;
+    scene.client.shutdown().await.unwrap();
+    scene.hears(b".").await;
+    assert_eq!(scene.client.read(&mut [0]).await.unwrap(), 0);
+    assert_eq!(*scene.heard.lock().unwrap(), b"QUIT");
+    assert_eq!(scene.witness.records(1).await[0].verdict, Verdict::Allowed);
+}
