@@ -117,11 +117,22 @@ impl Lookups {
     }
 }
 
+/// The host's own list of names.
+const HOSTS: &str = "/etc/hosts";
+
 /// Asks the host's own resolver.
+///
+/// A final dot keeps its search list out: a name that was judged must not be answered for by another one, nor
+/// told to whoever serves the search domain. The hosts file does not know such spellings, and is read before.
+/// A name of one label is meant to be completed.
 fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
+    let listed = listed(&std::fs::read_to_string(HOSTS).unwrap_or_default(), name);
+    if !listed.is_empty() {
+        return Ok(listed);
+    }
+    let absolute = if name.contains('.') { format!("{name}.") } else { name.to_owned() };
     let mut addresses = Vec::new();
-    // Without a final dot, like every program of the host: its hosts file knows names without only.
-    for address in (name, 0).to_socket_addrs()?.map(|found| found.ip().to_canonical()) {
+    for address in (absolute.as_str(), 0).to_socket_addrs()?.map(|found| found.ip().to_canonical()) {
         if !addresses.contains(&address) {
             addresses.push(address);
         }
@@ -129,9 +140,36 @@ fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
     Ok(addresses)
 }
 
+/// The addresses that a hosts file gives a name.
+fn listed(hosts: &str, name: &str) -> Vec<IpAddr> {
+    let mut addresses = Vec::new();
+    for line in hosts.lines() {
+        let mut words = line.split('#').next().unwrap_or_default().split_ascii_whitespace();
+        let address = words.next().and_then(|word| word.parse::<IpAddr>().ok());
+        let named = words.any(|word| word.trim_end_matches('.').eq_ignore_ascii_case(name));
+        if let Some(address) = address.map(|address| address.to_canonical())
+            && named
+            && !addresses.contains(&address)
+        {
+            addresses.push(address);
+        }
+    }
+    addresses
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hosts_file_knows_names_without_a_final_dot() {
+        let hosts = "127.0.0.1 localhost\n# 192.0.2.1 a.test\n192.0.2.2\tb.test  A.test. # a.test\nbroken a.test\n\
+                     2001:db8::2 a.test\n::ffff:192.0.2.2 a.test\n";
+        let expected: Vec<IpAddr> = vec!["192.0.2.2".parse().unwrap(), "2001:db8::2".parse().unwrap()];
+        assert_eq!(listed(hosts, "a.test"), expected);
+        assert_eq!(listed(hosts, "a.test.example.org"), Vec::<IpAddr>::new());
+        assert!(!resolve("localhost").unwrap().is_empty());
+    }
 
     #[tokio::test]
     async fn a_lookup_that_nobody_waits_for_keeps_its_turn() {

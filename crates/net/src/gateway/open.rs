@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 /// How often it is looked whether connections have ended.
 const A_MOMENT: Duration = Duration::from_millis(1);
 /// Without a byte for so long, nothing is on its way any more.
-const STALLED: Duration = Duration::from_secs(2);
+const STALLED: Duration = Duration::from_secs(1);
 /// As long as last words may take.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 

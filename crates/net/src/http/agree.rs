@@ -3,8 +3,9 @@
 use super::answer::Answer;
 use super::head::BadRequest;
 use crate::gateway::{Admitted, Ward, refusal};
+use crate::transparent::rule_about_requests;
 use std::sync::Arc;
-use stockade_policy::{Cause, GatewayPlan, Host, NetRefusal, Switch, Target};
+use stockade_policy::{Cause, Host, NetJudge, NetRefusal, Protocol, Ruling, Switch, Target};
 
 /// What a request asks for, once its target and its Host agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ pub(super) async fn judged(
     asked: &Asked,
     method: &str,
 ) -> Result<(), Answer> {
-    let agrees = check_host(ward.judge().plan(), &admitted.target, asked, method);
+    let agrees = check_host(&ward.judge(), &admitted.target, asked, method);
     agrees.map_err(|refusal| Answer::refused(&ward.refuse(*refusal).refusal))?;
     let judged = ward.judge_request(admitted, method, &asked.path).await;
     judged.map_err(|denied| Answer::refused(&denied.refusal))
@@ -95,12 +96,20 @@ pub(super) async fn judged(
 
 /// Whether a request belongs on a connection that was admitted for `to`.
 ///
-/// A literal address says nothing about names: whoever may reach it may call it by any. A Host without a
-/// port means the connection's.
-fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> Result<(), Box<NetRefusal>> {
+/// A literal address says nothing about names: whoever may reach it may call it by any, but that is no way around
+/// rules that deny a name or are about its requests. A Host without a port means the connection's.
+fn check_host(judge: &NetJudge, to: &Target, asked: &Asked, method: &str) -> Result<(), Box<NetRefusal>> {
     let agrees = asked.host == to.host && asked.port.is_none_or(|port| port == to.port);
-    if agrees || matches!(to.host, Host::Address(_)) || plan.host_mismatch == Switch::Allowed {
+    if agrees || judge.plan().host_mismatch == Switch::Allowed {
         return Ok(());
+    }
+    if matches!(to.host, Host::Address(_)) {
+        let called = Target { host: asked.host.clone(), port: to.port };
+        let ruling = judge.connect(&called, Some(Protocol::Http));
+        let denied = matches!(ruling, Ruling::Refused(refusal) if refusal.cause == Cause::Denied);
+        if !denied && rule_about_requests(judge.plan(), &called).is_none() {
+            return Ok(());
+        }
     }
     let named = match asked.port {
         Some(port) => format!("{}:{port}", asked.host),
@@ -115,7 +124,9 @@ fn check_host(plan: &GatewayPlan, to: &Target, asked: &Asked, method: &str) -> R
 #[cfg(test)]
 mod tests {
     use super::{Asked, BadRequest, Form, asked, check_host};
-    use stockade_policy::{Cause, GatewayPlan, Host, Switch, Target};
+    use crate::gateway::testing::rule;
+    use std::sync::Arc;
+    use stockade_policy::{Cause, GatewayPlan, Host, NetJudge, Switch, Target};
 
     fn read(target: &str, host: &str) -> Result<Asked, BadRequest> {
         asked(target, Some(host.as_bytes()))
@@ -165,14 +176,19 @@ mod tests {
         let plan = GatewayPlan::default();
         let to = |text: &str| Target::parse(text.as_bytes(), None).unwrap();
         let check = |plan: &GatewayPlan, text, host| {
-            check_host(plan, &to(text), &read("/", host).unwrap(), "GET").map_err(|no| no.cause)
+            check_host(&NetJudge::new(Arc::new(plan.clone())), &to(text), &read("/", host).unwrap(), "GET")
+                .map_err(|no| no.cause)
         };
         assert_eq!(check(&plan, "a.test:80", "A.test."), Ok(()));
         assert_eq!(check(&plan, "a.test:8080", "a.test:8080"), Ok(()));
         assert_eq!(check(&plan, "a.test:8080", "a.test"), Ok(()));
         assert_eq!(check(&plan, "a.test:80", "b.test"), Err(Cause::Mismatch));
         assert_eq!(check(&plan, "a.test:80", "a.test:81"), Err(Cause::Mismatch));
+        assert_eq!(check(&plan, "192.0.2.1:80", "192.0.2.1"), Ok(()));
         assert_eq!(check(&plan, "192.0.2.1:80", "b.test"), Ok(()));
+        let denying = GatewayPlan { denied: vec![rule("b.test:80")], ..GatewayPlan::default() };
+        assert_eq!(check(&denying, "192.0.2.1:80", "b.test"), Err(Cause::Mismatch));
+        assert_eq!(check(&denying, "192.0.2.1:81", "b.test"), Ok(()));
         let open = GatewayPlan { host_mismatch: Switch::Allowed, ..GatewayPlan::default() };
         assert_eq!(check(&open, "a.test:80", "b.test"), Ok(()));
         assert_eq!(read("/", "a.test").map(|asked| asked.host), Ok(Host::Name("a.test".into())));

@@ -121,3 +121,20 @@ async fn closed(kind: &Kind) {
         Kind::Proxy => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Tasks;
+    use crate::gateway::testing::{Recorder, plan, ward};
+    use crate::peer::{peer, serving};
+    use hyper::rt::Executor;
+
+    #[tokio::test]
+    async fn tasks_know_whom_they_serve() {
+        let tasks = Tasks(ward(plan(&[]), &Recorder::new()));
+        let inside = ([127, 0, 0, 1], 4711).into();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        serving(inside, async { tasks.execute(async move { tell.send(peer()) }) }).await;
+        assert_eq!(told.await.unwrap(), Some(inside));
+    }
+}

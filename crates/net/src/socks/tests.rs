@@ -173,4 +173,6 @@ async fn another_proxy_takes_our_place() {
     let (_gateway, door) = open(GatewayPlan { upstreams, ..plan(&[]) }, &witness, None);
     let heard = shouted(TcpStream::connect(door).await.unwrap(), b"\x05\x01\x00abc").await;
     assert_eq!(heard, b"\x05\x01\x00ABC");
+    let record = witness.records(1).await.remove(0);
+    assert_eq!((record.via, record.sent, record.received), (Via::Socks, 6, 6));
 }

@@ -74,18 +74,15 @@ fn handshake(first: &[u8]) -> Gathered<'_> {
     let mut message: Cow<'_, [u8]> = Cow::Borrowed(&[]);
     loop {
         let mut header = records;
-        // Judged byte by byte: a stream that is not TLS must be known as soon as it is not.
-        let wrong = |byte: Option<u8>, right: fn(u8) -> bool| byte.is_some_and(|byte| !right(byte));
-        let stray = if message.is_empty() { Gathered::NotTls } else { Gathered::Broken };
-        if wrong(header.byte(), |kind| kind == HANDSHAKE)
-            || wrong(header.byte(), |major| major == 3)
-            || wrong(header.byte(), |minor| minor <= 4)
-        {
-            return stray;
+        match beginning(header.rest()) {
+            Beginning::Handshake => {}
+            Beginning::Other if message.is_empty() => return Gathered::NotTls,
+            Beginning::Other | Beginning::Strange => return Gathered::Broken,
         }
-        let Some(length) = header.number(2) else { return Gathered::NeedMore };
+        // Kind and version. Servers take a hello whatever minor version its records say.
+        let Some(length) = header.take(3).and_then(|_| header.number(2)) else { return Gathered::NeedMore };
         if length == 0 || length > LONGEST_RECORD {
-            return stray;
+            return Gathered::Broken;
         }
         let here = header.rest();
         let here = &here[..length.min(here.len())];
@@ -96,7 +93,7 @@ fn handshake(first: &[u8]) -> Gathered<'_> {
         }
         let mut inner = Cursor::new(&message);
         if inner.byte().is_some_and(|kind| kind != CLIENT_HELLO) {
-            return Gathered::NotTls;
+            return Gathered::Broken;
         }
         if let Some(size) = inner.number(3) {
             if size > LONGEST_HELLO {
@@ -113,6 +110,28 @@ fn handshake(first: &[u8]) -> Gathered<'_> {
             return Gathered::NeedMore;
         }
         records = header;
+    }
+}
+
+/// What the first bytes of a record are, as far as they are there. Judged byte by byte: a stream that is not
+/// TLS must be known as soon as it is not.
+enum Beginning {
+    /// A handshake, or what can still become one.
+    Handshake,
+    /// Something that servers may take for TLS, and that no client begins with: to be refused, because what is
+    /// inside cannot be read here.
+    Strange,
+    Other,
+}
+
+fn beginning(record: &[u8]) -> Beginning {
+    match record {
+        [] | [HANDSHAKE] | [HANDSHAKE, 3, ..] => Beginning::Handshake,
+        // Other kinds of records: a change of ciphers, an alert, data.
+        [20 | 21 | 23, 3, ..] => Beginning::Strange,
+        // The hello of SSL 2, which some servers still take, and which has no place for a name.
+        [high, _, CLIENT_HELLO, 2 | 3, ..] if high & 0x80 != 0 => Beginning::Strange,
+        _ => Beginning::Other,
     }
 }
 

@@ -63,9 +63,9 @@ impl Scene {
     }
 
     /// The stream ends without the server having heard of anybody else.
-    async fn is_refused(mut self, cause: Cause) {
-        let end = self.client.read_to_end(&mut Vec::new());
-        let _ = tokio::time::timeout(PATIENCE, end).await.expect("it ends");
+    async fn refused(mut self, cause: Cause) {
+        let mut rest = Vec::new();
+        let _ = tokio::time::timeout(PATIENCE, self.client.read_to_end(&mut rest)).await.expect("it ends");
         assert_eq!(self.witness.causes(), [cause]);
         assert_eq!(self.witness.records(1).await[0].verdict, Verdict::Refused);
         let heard = String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned();
@@ -95,7 +95,7 @@ async fn what_is_too_long_does_not_pass_unseen() {
     ] {
         let mut scene = scene(b"").await;
         scene.says(&first).await;
-        scene.is_refused(Cause::Grammar).await;
+        scene.refused(Cause::Grammar).await;
     }
 }
 
@@ -105,7 +105,7 @@ async fn a_request_does_not_pass_in_two_parts() {
     scene.says("PROPFIND").await;
     scene.hears(b".").await;
     scene.says(" / HTTP/1.1\r\nHost: evil.test\r\n\r\n").await;
-    scene.is_refused(Cause::Protocol).await;
+    scene.refused(Cause::Protocol).await;
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_server_that_speaks_first_does_not_hear_requests() {
         let mut scene = scene(b"220 ready\r\n").await;
         scene.hears(b"220 ready\r\n").await;
         scene.says(&words).await;
-        scene.is_refused(Cause::Protocol).await;
+        scene.refused(Cause::Protocol).await;
     }
 }
 
@@ -140,7 +140,7 @@ async fn late_tls_must_ask_for_the_name_that_was_judged() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(misled.heard.lock().unwrap().is_empty());
     misled.says(&evil[100..]).await;
-    misled.is_refused(Cause::Mismatch).await;
+    misled.refused(Cause::Mismatch).await;
     let mut agreed = scene(b"220 ready\r\n").await;
     agreed.hears(b"220 ready\r\n").await;
     agreed.says(hello("a.test")).await;

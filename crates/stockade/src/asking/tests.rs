@@ -263,14 +263,18 @@ async fn always_is_written_and_the_question_says_where() {
     let desk = Arc::new(desk);
     let reply = Arc::clone(&desk).answer(ask(ViolationKind::Read, "/a\u{1b}b")).await;
     assert_eq!(reply, Reply::Always);
-    assert_eq!(desk.answer(ask(ViolationKind::Connect, "a.test:80")).await, Reply::Session);
+    let reply = Arc::clone(&desk).answer(ask(ViolationKind::Connect, "a.test:80")).await;
+    assert_eq!(reply, Reply::Always);
+    // There is no list of these.
+    assert_eq!(desk.answer(ask(ViolationKind::Exec, "/a")).await, Reply::Session);
     let seen = seen.lock().unwrap();
     assert_eq!(seen[0].settings.as_deref(), Some(directories.user_settings().as_path()));
     assert_eq!((seen[0].display.as_str(), seen[0].violation.subject.as_str()), ("/a\\u{1b}b", "/a\u{1b}b"));
-    assert_eq!(seen[1].settings, None);
-    assert_eq!(seen[1].id, 2);
+    assert_eq!(seen[2].settings, None);
+    assert_eq!(seen[2].id, 3);
     let text = std::fs::read_to_string(directories.user_settings()).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["filesystem"]["allowRead"], serde_json::json!(["/a\u{1b}b"]));
+    assert_eq!(value["network"]["allowedDomains"], serde_json::json!(["a.test:80"]));
     assert!(Path::new(&directories.state).join("grants.json").exists());
 }

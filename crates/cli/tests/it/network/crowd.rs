@@ -23,6 +23,9 @@ fn has_room(test: &str, connections: u64) -> bool {
     true
 }
 
+/// Kilobytes for five thousand idle connections. Tasks of a build that is not optimised are bigger.
+const MOST: u64 = if cfg!(debug_assertions) { 130_000 } else { 100_000 };
+
 #[test]
 fn idle_connections_cost_little() {
     const COUNT: usize = 5000;
@@ -52,7 +55,7 @@ fn idle_connections_cost_little() {
         });
         std::thread::sleep(Duration::from_millis(500));
         let grown = resident(live.pid()).saturating_sub(before);
-        assert!(grown > 0 && grown < 100_000, "the launcher grew by {grown} kB, from {before} kB");
+        assert!(grown > 0 && grown < MOST, "the launcher grew by {grown} kB, from {before} kB");
     });
 }
 

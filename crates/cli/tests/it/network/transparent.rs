@@ -230,7 +230,7 @@ fn last_words_arrive() {
         net.slow(2600);
         let say = |before: &str, size: usize, to: &str| {
             format!(
-                "import os, socket\ns = socket.create_connection({to})\ns.sendall({before} + b'x' * {size})\nos._exit(0)"
+                "import os, socket\ns = socket.create_connection({to})\ns.sendall({before} + bytes({size}))\nos._exit(0)"
             )
         };
         for size in [1, SIZE] {

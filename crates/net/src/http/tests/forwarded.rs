@@ -183,3 +183,14 @@ async fn a_proxy_that_wants_a_login_does_not_ask_the_program() {
     let heard = all(&mut client, get("http://a.test/")).await;
     assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("wants another login"), "{heard}");
 }
+
+/// It would send its own login back.
+#[tokio::test]
+async fn a_proxy_is_not_asked_to_send_a_request_back() {
+    let (port, heard) = parrot(b"").await;
+    let (mut client, witness, _ward) = proxied(led(port, "")).await;
+    let answer = all(&mut client, get("http://a.test/").replacen("GET", "TRACE", 1)).await;
+    assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
+    assert_eq!(witness.causes(), [Cause::Request]);
+    assert!(heard.lock().unwrap().is_empty());
+}

@@ -11,7 +11,7 @@ mod terminated;
 mod upgrade;
 
 use super::{serve_plain, serve_proxy};
-use crate::gateway::testing::{Recorder, ward};
+use crate::gateway::testing::{Recorder, rule, ward};
 use crate::gateway::{Wanted, Ward};
 use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Vault, Via};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{GatewayPlan, Target};
+use stockade_policy::{DomainPattern, GatewayPlan, RequestRule, Switch, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -155,6 +155,17 @@ async fn witnessed(
         vault,
     });
     (gateway.unwrap(), TcpStream::connect(address).await.unwrap())
+}
+
+/// A rule that lets one read from a host.
+fn reading(host: &str) -> RequestRule {
+    RequestRule {
+        pattern: DomainPattern::parse_allowed(host).unwrap(),
+        methods: vec!["GET".into()],
+        paths: vec![],
+        verdict: Switch::Allowed,
+        rule: rule(host).rule,
+    }
 }
 
 /// Sends, and reads until the other side closes.

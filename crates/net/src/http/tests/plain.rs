@@ -1,6 +1,6 @@
 //! Requests on streams that were let in, without TLS.
 
-use super::{PATIENCE, admitted, all, gateway, origin, parrot, until};
+use super::{PATIENCE, admitted, all, gateway, origin, parrot, reading, until};
 use crate::Verdict;
 use crate::gateway::testing::plan;
 use std::sync::Arc;
@@ -171,5 +171,36 @@ async fn a_change_of_policy_ends_streams() {
         let mut rest = Vec::new();
         let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut rest)).await;
         assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
+    }
+}
+
+#[tokio::test]
+async fn fragments_are_no_part_of_a_request() {
+    for strip in [vec![], vec!["X".to_owned()]] {
+        let (port, heard) = parrot(b"").await;
+        let plan = GatewayPlan { strip_response_headers: strip, ..open() };
+        let (mut client, witness, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let answer = all(&mut client, "GET /a#/../b HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert_eq!(witness.causes(), [Cause::Grammar]);
+        assert!(heard.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn where_requests_have_rules_no_header_asks_for_others() {
+    for strip in [vec![], vec!["X".to_owned()]] {
+        let port = origin().await;
+        let free = GatewayPlan { strip_response_headers: strip, ..open() };
+        let bound = GatewayPlan { requests: vec![reading("a.test")], ..free.clone() };
+        for name in ["X-Original-URL", "x-rewrite-url", "X-HTTP-Method-Override", "X_HTTP_Method"] {
+            let request = format!("GET /x HTTP/1.1\r\nHost: a.test\r\n{name}: DELETE\r\n\r\n");
+            let (mut client, witness, _ward) = admitted(bound.clone(), &format!("a.test:{port}")).await;
+            let heard = all(&mut client, &request).await;
+            assert!(heard.starts_with("HTTP/1.1 403 "), "{name}: {heard}");
+            assert_eq!(witness.causes(), [Cause::Request]);
+            let (mut client, _, _ward) = admitted(free.clone(), &format!("a.test:{port}")).await;
+            until(&mut client, &request, ">").await;
+        }
     }
 }

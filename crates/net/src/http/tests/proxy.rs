@@ -1,11 +1,12 @@
 //! The proxy port.
 
-use super::{all, origin, parrot, proxied, until};
-use crate::gateway::testing::{plan, rule};
+use super::{all, origin, parrot, proxied, until, witnessed};
+use crate::gateway::testing::{Recorder, plan, rule};
 use crate::{Verdict, Via};
+use std::sync::Arc;
 use std::time::Duration;
 use stockade_policy::{Cause, DomainPattern, GatewayPlan, Upstreams};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn get(url: &str) -> String {
     let host = url.trim_start_matches("http://").split('/').next().unwrap();
@@ -175,6 +176,25 @@ async fn another_proxy_takes_its_place() {
     let (mut client, _, _ward) = proxied(GatewayPlan { upstreams, ..plan(&[]) }).await;
     until(&mut client, "anything at all", "other").await;
     assert_eq!(*heard.lock().unwrap(), b"anything at all");
+}
+
+#[tokio::test]
+async fn another_proxy_is_recorded_and_goes_with_its_plan() {
+    let (port, _) = parrot(b"other").await;
+    let led = |port| {
+        let upstreams = Upstreams { http_proxy_port: Some(port), ..Upstreams::default() };
+        Arc::new(GatewayPlan { upstreams, ..plan(&[]) })
+    };
+    let witness = Recorder::new();
+    let (gateway, mut client) = witnessed((*led(port)).clone(), &witness, None, None).await;
+    until(&mut client, "anything", "other").await;
+    gateway.change(led(port)).unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(witness.records.lock().unwrap().is_empty());
+    gateway.change(Arc::new(plan(&[]))).unwrap();
+    let record = witness.records(1).await.remove(0);
+    assert_eq!((record.target, record.sent, record.received), (format!("127.0.0.1:{port}"), 8, 5));
+    assert!(!matches!(client.read(&mut [0]).await, Ok(1..)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -115,3 +115,18 @@ async fn limits_hold_for_what_is_sent() {
     assert!(heard.starts_with("HTTP/1.1 413 ") && heard.contains("longer than the limits allow"), "{heard}");
     assert_eq!(witness.causes(), [Cause::Limit]);
 }
+
+/// The answer to one of these is the request, real values and all.
+#[tokio::test]
+async fn nobody_is_asked_to_send_a_request_back() {
+    for through in [Through::Proxy, Through::Tunnel] {
+        for method in ["TRACE", "trace", "TRACK"] {
+            let port = origin().await;
+            let (mut client, _, witness, _gateway) = client(port, through, NetLimits::default()).await;
+            let request = post(port, through, "/", "").replacen("POST", method, 1);
+            let heard = all(&mut client, request).await;
+            assert!(heard.starts_with("HTTP/1.1 405 "), "{through:?} {heard}");
+            assert_eq!(witness.causes(), [Cause::Request]);
+        }
+    }
+}

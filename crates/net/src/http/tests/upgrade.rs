@@ -1,10 +1,12 @@
 //! Connections that turn into something else.
 
-use super::{admitted, all, origin, parrot, proxied, until};
+use super::{admitted, all, origin, parrot, proxied, reading, until};
 use crate::gateway::testing::plan;
+use std::net::Ipv4Addr;
 use std::time::Duration;
-use stockade_policy::GatewayPlan;
-use tokio::io::AsyncWriteExt;
+use stockade_policy::{Cause, GatewayPlan};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 const ASKING: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const AGREED: &[u8] =
@@ -88,5 +90,68 @@ async fn other_kinds_of_http_are_not_asked_for() {
         let request = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade, HTTP2-Settings\r\n\
                        Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n";
         assert!(until(&mut client, request, ">").await.contains("headers=host body"));
+    }
+}
+
+/// A server that says these pieces, some time apart, to everybody who has said something. Gives its port.
+async fn slow(pieces: &[&'static [u8]]) -> u16 {
+    let pieces = pieces.to_vec();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        for piece in pieces {
+            stream.write_all(piece).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    port
+}
+
+#[tokio::test]
+async fn answers_may_come_in_pieces() {
+    let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}");
+    for (pieces, status) in [
+        (&[&b"HT"[..], b"TP/1.1 1", b"01 Switching Protocols\r\n\r\n", b"hello"][..], 101),
+        (&[b"HTTP/1.1 2", b"00 OK\r\nContent-Length: 5\r\n\r\n", b"hello"], 200),
+        (&[b"HTTP/1.", b"0 200 OK\r\n\r\n", b"hello"], 200),
+    ] {
+        let port = slow(pieces).await;
+        let (mut client, witness, _ward) = admitted(plans()[0].clone(), &format!("a.test:{port}")).await;
+        let heard = until(&mut client, &request, "hello").await;
+        assert_eq!(heard.as_bytes(), pieces.concat());
+        drop(client);
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.status, record.received), (Some(status), heard.len() as u64));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_stalls_in_its_status_is_given_up() {
+    let port = slow(&[b"HTTP/1.1"]).await;
+    let (mut client, _, _ward) = admitted(plans()[0].clone(), &format!("a.test:{port}")).await;
+    let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}");
+    client.write_all(request.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokio::time::pause();
+    let ended = tokio::time::timeout(Duration::from_secs(60), client.read(&mut [0])).await;
+    assert!(!matches!(ended.expect("it ends"), Ok(1..)));
+}
+
+#[tokio::test]
+async fn where_requests_have_rules_only_web_sockets_follow() {
+    for plan in plans() {
+        let plan = GatewayPlan { requests: vec![reading("a.test")], ..plan };
+        let (port, heard) = parrot(AGREED).await;
+        let (mut client, witness, _ward) = admitted(plan.clone(), &format!("a.test:{port}")).await;
+        let request = "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: shell\r\n\r\n";
+        let answer = all(&mut client, request).await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert_eq!(witness.causes(), [Cause::Request]);
+        assert!(heard.lock().unwrap().is_empty());
+        let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        until(&mut client, format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}"), "hello").await;
     }
 }

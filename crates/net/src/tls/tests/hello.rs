@@ -167,20 +167,32 @@ fn what_can_be_read_in_two_ways_is_broken() {
 
 #[test]
 fn other_protocols_are_known_at_once() {
-    for first in [
-        &b"GET / HTTP/1.1\r\n"[..],
-        b"SSH-2.0-OpenSSH",
-        b"\x16\x02",
-        b"\x16\x03\x05",
-        b"\x16\x03\x01\x00\x00",
-        b"\x16\x03\x01\xff\xff",
-        b"\x16\x03\x01\x00\x04\x02",
-        b"\x80\x2e\x01\x03\x01",
-        b"\0",
-    ] {
+    for first in [&b"GET / HTTP/1.1\r\n"[..], b"SSH-2.0-OpenSSH", b"\x16\x02", b"\0"] {
         assert_eq!(sniff(first), Hello::NotTls, "{first:?}");
     }
     assert_eq!(sniff(b""), Hello::NeedMore);
+}
+
+/// Servers are not as particular as the books: what one of them may take for TLS is never passed on unread.
+#[test]
+fn what_is_nearly_tls_is_not_something_else() {
+    for first in [
+        &b"\x16\x03\x01\x00\x00"[..],
+        b"\x16\x03\x01\xff\xff",
+        b"\x16\x03\x01\x00\x04\x02",
+        b"\x14\x03\x01",
+        b"\x15\x03\x01",
+        b"\x17\x03\x03",
+        b"\x80\x2e\x01\x03\x01",
+    ] {
+        assert_eq!(sniff(first), Hello::Broken, "{first:?}");
+    }
+    for minor in [0, 5, 16, 255] {
+        let mut hello = records(&message(&[name(b"a.example.org")]), 16_000);
+        hello[2] = minor;
+        let Hello::Client { sni, .. } = sniff(&hello) else { panic!("{minor}") };
+        assert_eq!(sni.unwrap().to_string(), "a.example.org");
+    }
 }
 
 #[test]
