@@ -196,26 +196,15 @@ fn wrong_options() {
 #[test]
 fn options_without_a_wall() {
     each_caller(|world| {
-        for words in [
-            &["--allow-domain", "example.org"][..],
-            &["--memory", "1g"],
-            &["--cpus", "1"],
-            &["--pids", "10"],
-            &["--overlay"],
-            &["--publish", "8080"],
-            &["--forward-port", "8080"],
-        ] {
+        for words in [&["--memory", "1g"][..], &["--cpus", "1"], &["--pids", "10"], &["--overlay"]] {
             let ran = world.run().opts(words).program(["touch", "ran"]);
             ran.refused_to_start(&[words[0]]);
             nothing_ran(world, &ran);
         }
         let settings = world.settings("{\"network\": {\"allowedDomains\": [\"example.org\"]}}");
-        let ran = world.run().with("--settings", &settings).program(["touch", "ran"]);
-        // Nothing is reached, and it is said.
-        ran.exits(0).complains(&["gateway"]);
-        fs::remove_file(world.ws.join("ran")).unwrap();
+        // What is on no list is refused, not out of reach.
         let answer = world.run().with("--settings", &settings).probe(["connect-tcp", "192.0.2.1:80"]);
-        answer.errno(&["ENETUNREACH"]);
+        answer.errno(&["ECONNREFUSED"]);
         let settings = world.settings("{\"limits\": {\"maxMemory\": 1000000}, \"requireLayers\": \"all\"}");
         let ran = world.run().with("--settings", &settings).program(["touch", "ran"]);
         ran.refused_to_start(&["cgroup"]);
