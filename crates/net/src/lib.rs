@@ -25,5 +25,6 @@ mod witness;
 pub use credentials::{AwsPair, Secret, StandIn, StandInError, Vault, VaultEntry};
 pub use doors::{Door, DoorKind, Inward};
 pub use gateway::{Gateway, GatewayError, GatewayOptions, HostStatistics, Reserved, Statistics};
+pub(crate) use stockade_policy::{ConnectionVerdict as Verdict, Via};
 pub use tls::{Termination, TlsError};
-pub use witness::{BoxFuture, NetRecord, Verdict, Via, Witness};
+pub use witness::{BoxFuture, NetRecord, Witness};

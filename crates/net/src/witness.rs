@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use stockade_policy::{NetRefusal, Reply, RuleRef};
+use stockade_policy::{ConnectionVerdict as Verdict, NetRefusal, Reply, RuleRef, Via};
 
 /// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -42,32 +42,4 @@ pub struct NetRecord {
     pub received: u64,
     /// Milliseconds from the first byte to the last.
     pub duration_ms: u64,
-}
-
-/// How a connection came to the gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Via {
-    /// An ordinary connect, led here by the kernel.
-    Transparent,
-    /// The HTTP proxy.
-    HttpProxy,
-    /// The HTTP proxy's CONNECT.
-    Connect,
-    /// The SOCKS proxy.
-    Socks,
-    /// A port of the host's loopback.
-    Forward,
-    /// A port of the sandbox, from outside.
-    Publish,
-}
-
-/// Whether a connection was let through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// Let through.
-    Allowed,
-    /// Refused.
-    Refused,
-    /// Let through, and the other side could not be reached.
-    Failed,
 }

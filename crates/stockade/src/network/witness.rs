@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use stockade_isolate::{NetNote, Teller};
-use stockade_net::{BoxFuture, NetRecord, Verdict, Via, Witness};
-use stockade_policy::{Connection, ConnectionVerdict, Event, NetRefusal, Reply, Via as ToldVia};
+use stockade_net::{BoxFuture, NetRecord, Witness};
+use stockade_policy::{Connection, Event, NetRefusal, Reply};
 use tokio::sync::mpsc;
 
 /// Records that wait for whoever reads a run's events. What comes beyond is in the sums only.
@@ -37,13 +37,13 @@ impl Witness for Reporter {
         let (method, path) = record.request.unzip();
         let event = Event::Connection(Box::new(Connection {
             sandbox: self.sandbox.clone(),
-            via: via(record.via),
+            via: record.via,
             target: record.target,
             address: record.address.map(|address| address.to_string()),
             method,
             path,
             status: record.status,
-            verdict: verdict(record.verdict),
+            verdict: record.verdict,
             rule: record.rule,
             sent: record.sent,
             received: record.received,
@@ -65,24 +65,5 @@ fn note(refusal: &NetRefusal, peer: Option<SocketAddr>) -> NetNote {
         suggestion: refusal.suggestion.clone(),
         peer,
         destination: None,
-    }
-}
-
-fn via(via: Via) -> ToldVia {
-    match via {
-        Via::Transparent => ToldVia::Transparent,
-        Via::HttpProxy => ToldVia::HttpProxy,
-        Via::Connect => ToldVia::Connect,
-        Via::Socks => ToldVia::Socks,
-        Via::Forward => ToldVia::Forward,
-        Via::Publish => ToldVia::Publish,
-    }
-}
-
-fn verdict(verdict: Verdict) -> ConnectionVerdict {
-    match verdict {
-        Verdict::Allowed => ConnectionVerdict::Allowed,
-        Verdict::Refused => ConnectionVerdict::Refused,
-        Verdict::Failed => ConnectionVerdict::Failed,
     }
 }
