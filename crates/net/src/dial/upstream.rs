@@ -6,6 +6,7 @@ use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -61,7 +62,7 @@ impl Upstream {
     }
 }
 
-fn look(stream: &impl std::os::fd::AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+fn look(stream: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     let (length, _) = recv(stream, buffer, RecvFlags::PEEK)?;
     Ok(length)
 }
@@ -104,6 +105,20 @@ impl Duplex for Upstream {
         match &self.inner {
             Inner::Tcp(stream) => stream.try_write(bytes),
             Inner::Unix(stream) => stream.try_write(bytes),
+        }
+    }
+
+    fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+        match &self.inner {
+            Inner::Tcp(stream) => stream.try_io(Interest::READABLE, || act(stream.as_fd())),
+            Inner::Unix(stream) => stream.try_io(Interest::READABLE, || act(stream.as_fd())),
+        }
+    }
+
+    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+        match &self.inner {
+            Inner::Tcp(stream) => stream.try_io(Interest::WRITABLE, || act(stream.as_fd())),
+            Inner::Unix(stream) => stream.try_io(Interest::WRITABLE, || act(stream.as_fd())),
         }
     }
 

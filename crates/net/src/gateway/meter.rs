@@ -6,7 +6,7 @@ use super::ward::Ward;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use stockade_policy::{Cause, NetRefusal, RuleRef, Target, ViolationKind};
 
 /// Which way bytes go.
@@ -60,6 +60,14 @@ impl Meter {
     ///
     /// An error means that they must not be passed on, and that the connection ends.
     pub(crate) async fn take(&self, bytes: usize, direction: Direction) -> Result<(), LimitReached> {
+        if let Some(wait) = self.count(bytes, direction)? {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(())
+    }
+
+    /// Counts bytes; how long they have to wait before they go on, where they have to.
+    pub(crate) fn count(&self, bytes: usize, direction: Direction) -> Result<Option<Duration>, LimitReached> {
         let bytes = bytes as u64;
         let of_rule = self.of_rule.bytes(bytes).map_err(|limit| self.reached(limit, Some(&self.rule)))?;
         let of_sandbox = self.of_sandbox.bytes(bytes).map_err(|limit| self.reached(limit, None))?;
@@ -68,10 +76,7 @@ impl Meter {
             Direction::Received => &self.received,
         };
         counter.fetch_add(bytes, Ordering::Relaxed);
-        if let Some(wait) = of_rule.max(of_sandbox) {
-            tokio::time::sleep(wait).await;
-        }
-        Ok(())
+        Ok(of_rule.max(of_sandbox))
     }
 
     /// Counts one request, or a connection whose requests cannot be seen.

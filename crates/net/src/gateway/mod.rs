@@ -26,7 +26,7 @@ pub(crate) use admit::refusal;
 pub(crate) use admitted::{Admitted, Denied, Wanted};
 pub use error::GatewayError;
 pub(crate) use exchange::Exchange;
-pub(crate) use meter::{Direction, LimitReached};
+pub(crate) use meter::Direction;
 pub use open::{Gateway, GatewayOptions};
 pub(crate) use places::Place;
 #[cfg(test)]

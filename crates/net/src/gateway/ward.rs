@@ -11,7 +11,7 @@ use super::statistics::{Counts, Statistics};
 use crate::credentials::Vault;
 use crate::dial::{Dialler, Routes};
 use crate::dns::Names;
-use crate::relay::Buffers;
+use crate::relay::{Buffers, Pipes};
 use crate::tls::Termination;
 use crate::{Verdict, Via, Witness};
 use std::collections::HashMap;
@@ -43,6 +43,7 @@ pub(crate) struct Ward {
     of_rules: Mutex<HashMap<RuleRef, Arc<Allotment>>>,
     dialler: Dialler,
     buffers: Buffers,
+    pipes: Pipes,
     pub(super) servers: Arc<Places>,
     /// Bytes of request bodies that are held whole.
     bodies: Arc<Semaphore>,
@@ -69,6 +70,7 @@ impl Ward {
             of_rules: Mutex::default(),
             dialler: Dialler::default(),
             buffers: Buffers::default(),
+            pipes: Pipes::default(),
             servers: Places::for_servers(),
             bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
             ended: watch::Sender::new(false),
@@ -112,6 +114,11 @@ impl Ward {
 
     pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
+    }
+
+    /// Its pipes for bytes on their way.
+    pub(crate) fn pipes(&self) -> &Pipes {
+        &self.pipes
     }
 
     /// Room for a request body of this length, as soon as there is some; for as long as it is held whole.

@@ -2,8 +2,7 @@
 
 use super::lines::Lease;
 use crate::credentials::Replacer;
-use crate::gateway::{Admitted, Direction, Exchange, LimitReached, Ward, refusal};
-use crate::witness::BoxFuture;
+use crate::gateway::{Admitted, Direction, Exchange, Ward, refusal};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -11,7 +10,9 @@ use hyper::body::Incoming;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use stockade_policy::{Cause, NetRefusal, Target, ViolationKind};
+use tokio::time::{Sleep, sleep};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Any body.
@@ -28,7 +29,7 @@ pub(super) struct Flow {
     tally: Tally,
     replacer: Option<Replacer>,
     /// A piece that waits for the rate limit.
-    waiting: Option<(Bytes, BoxFuture<'static, Result<(), LimitReached>>)>,
+    waiting: Option<(Bytes, Pin<Box<Sleep>>)>,
     /// Trailers that wait for what the replacer still held.
     trailers: Option<Frame<Bytes>>,
     /// The connection that is free again once the body has ended.
@@ -89,8 +90,8 @@ impl Flow {
 }
 
 impl Tally {
-    /// Counts a piece; what has to be waited for before it goes on.
-    fn count(&mut self, length: usize) -> Result<BoxFuture<'static, Result<(), LimitReached>>, CutOff> {
+    /// Counts a piece; how long it has to wait before it goes on, where it has to.
+    fn count(&mut self, length: usize) -> Result<Option<Duration>, CutOff> {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(length as u64).ok_or_else(|| {
                 let denied = self.ward.refuse(too_long(&self.admitted.target, self.direction));
@@ -98,8 +99,8 @@ impl Tally {
             })?;
         }
         self.exchange.count(length, self.direction);
-        let (meter, direction) = (Arc::clone(self.admitted.meter()), self.direction);
-        Ok(Box::pin(async move { meter.take(length, direction).await }))
+        let counted = self.admitted.meter().count(length, self.direction);
+        counted.map_err(|reached| CutOff(reached.refusal.reason))
     }
 }
 
@@ -125,12 +126,9 @@ impl HttpBody for Flow {
         let this = self.get_mut();
         loop {
             if let Some((_, wait)) = &mut this.waiting {
-                let counted = ready!(wait.as_mut().poll(cx));
+                ready!(wait.as_mut().poll(cx));
                 let piece = this.waiting.take().map(|(piece, _)| piece).unwrap_or_default();
-                return Poll::Ready(Some(match counted {
-                    Ok(()) => Ok(Frame::data(piece)),
-                    Err(reached) => Err(CutOff(reached.refusal.reason).into()),
-                }));
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
             if let Some(trailers) = this.trailers.take() {
                 return Poll::Ready(Some(Ok(trailers)));
@@ -139,7 +137,10 @@ impl HttpBody for Flow {
                 Err(error) => return Poll::Ready(Some(Err(error))),
                 Ok(None) if this.trailers.is_none() => return Poll::Ready(None),
                 Ok(piece) => match piece.filter(|piece| !piece.is_empty()) {
-                    Some(piece) => this.waiting = Some((piece.clone(), this.tally.count(piece.len())?)),
+                    Some(piece) => match this.tally.count(piece.len())? {
+                        Some(wait) => this.waiting = Some((piece, Box::pin(sleep(wait)))),
+                        None => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                    },
                     None => continue,
                 },
             }

@@ -7,6 +7,8 @@
 mod agree;
 mod answer;
 mod body;
+mod connect;
+mod farewell;
 mod flow;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;

@@ -3,6 +3,7 @@
 use super::agree::{Form, asked, bad, judged};
 use super::answer::Answer;
 use super::body::BodyScan;
+use super::farewell::farewell;
 use super::flow::too_long;
 use super::guard::HEAD_TIME;
 use super::head::{BadRequest, Framing, Head, Upgrade, without_upgrade};
@@ -25,8 +26,6 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How an answer begins, and one that agrees to speak something else.
 const VERSION: &[u8] = b"HTTP/1.";
 const AGREED: &[u8] = b"HTTP/1.1 101";
-/// How long a client gets to take its last answer.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// One client, one target, and what is between them.
 struct Talk<'a> {
@@ -303,24 +302,4 @@ async fn status_line(upstream: &Upstream, answer: &mut [u8]) -> io::Result<usize
         }
     }
     Ok(length)
-}
-
-/// Gives a client the last it gets. What it still sends is read, or the end of the connection would reach it
-/// before what it was sent.
-async fn farewell(client: &TcpStream, words: &[u8]) {
-    let farewell = async {
-        write(client, words).await?;
-        client.finish()?;
-        let mut rest = [0; 1024];
-        loop {
-            client.readable().await?;
-            match client.try_read(&mut rest) {
-                Ok(0) => return io::Result::Ok(()),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                _ => {}
-            }
-        }
-    };
-    // Whoever has gone, or does not listen, misses it.
-    let _ = timeout(FAREWELL, farewell).await;
 }

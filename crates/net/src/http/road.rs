@@ -41,13 +41,13 @@ pub(super) struct Road {
     next: Mutex<Option<Next>>,
 }
 
-/// What a connection turns into after its last request.
+/// What a connection turns into after its last request: what the server has agreed to.
 #[derive(Debug)]
-pub(super) enum Next {
-    /// A tunnel.
-    Tunnel { client: OnUpgrade, admitted: Box<Admitted> },
-    /// What the server has agreed to.
-    Opaque { client: OnUpgrade, server: OnUpgrade, admitted: Arc<Admitted>, exchange: Arc<Exchange> },
+pub(super) struct Next {
+    pub(super) client: OnUpgrade,
+    pub(super) server: OnUpgrade,
+    pub(super) admitted: Arc<Admitted>,
+    pub(super) exchange: Arc<Exchange>,
 }
 
 impl Road {
@@ -61,20 +61,32 @@ impl Road {
         self.next.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    pub(super) fn turn_into(&self, next: Next) {
+    fn turn_into(&self, next: Next) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
     }
 
     /// Answers one request.
     pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
-            Ok(()) if request.method() == Method::CONNECT => self.connect(request).await,
+            Ok(()) if request.method() == Method::CONNECT => Err(self.late_connect()),
             Ok(()) => self.forward(request).await,
             Err(wrong) => Err(self.bad(wrong)),
         };
         answered.unwrap_or_else(|answer| {
             answer.response().map(|body| body.map_err(|no| match no {}).boxed_unsync())
         })
+    }
+
+    /// The answer to a CONNECT that does not begin its connection, or comes over HTTP/2.
+    fn late_connect(&self) -> Answer {
+        match self.kind {
+            Kind::Proxy => Answer::plain(
+                StatusCode::NOT_IMPLEMENTED,
+                "not-a-proxy-request",
+                "CONNECT is taken over HTTP/1.1 only, as the first request of a connection",
+            ),
+            Kind::Admitted(_) => self.bad(BadRequest::Target),
+        }
     }
 
     async fn forward(self: &Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Answer> {
@@ -298,7 +310,7 @@ impl Road {
         exchange: Arc<Exchange>,
     ) -> Response<Body> {
         let server = hyper::upgrade::on(&mut response);
-        self.turn_into(Next::Opaque { client, server, admitted, exchange });
+        self.turn_into(Next { client, server, admitted, exchange });
         let (head, _) = response.into_parts();
         Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync())
     }

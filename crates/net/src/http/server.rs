@@ -41,7 +41,7 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
 }
 
 /// Serves HTTP/1 and gives what the connection turned into.
-pub(super) async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
+async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -83,7 +83,7 @@ pub(super) async fn serve_first_and_more<S>(road: &Arc<Road>, client: Guard<S>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    if let Some(Next::Opaque { client, server, admitted, exchange }) = serve_first(road, client).await
+    if let Some(Next { client, server, admitted, exchange }) = serve_first(road, client).await
         && let (Ok(client), Ok(server)) = tokio::join!(client, server)
         && let Ok(parts) = client.downcast::<TokioIo<Guard<S>>>()
     {

@@ -3,8 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Big enough that a fast connection makes few system calls.
-const BIG: usize = 256 * 1024;
+/// Big enough for most that comes at once, small enough for the processor's cache.
+const BIG: usize = 64 * 1024;
 /// What a connection gets when many are busy at once.
 const SMALL: usize = 16 * 1024;
 /// Big buffers of one sandbox in use at once.

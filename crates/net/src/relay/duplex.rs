@@ -3,7 +3,9 @@
 use rustix::net::sockopt::set_socket_linger;
 use std::future::Future;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 /// A stream whose readiness can be waited for before a buffer is needed.
@@ -17,6 +19,10 @@ pub(crate) trait Duplex: Send + Sync {
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes what there is room for.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Lets somebody else read what is there.
+    fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize>;
+    /// Lets somebody else write what there is room for.
+    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize>;
     /// Nothing more will be written.
     fn finish(&self) -> io::Result<()>;
     /// When this is dropped, the other side is to see an error and not an end.
@@ -38,6 +44,14 @@ impl Duplex for TcpStream {
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.try_write(bytes)
+    }
+
+    fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+        self.try_io(Interest::READABLE, || act(self.as_fd()))
+    }
+
+    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+        self.try_io(Interest::WRITABLE, || act(self.as_fd()))
     }
 
     fn finish(&self) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Both directions of one connection.
 
 use super::duplex::Duplex;
+use super::pipes::Pipe;
 use crate::gateway::{Admitted, Direction};
 use bytes::Bytes;
 use std::io;
@@ -61,7 +62,8 @@ pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
     result
 }
 
-/// One direction, to the end of what is said. `look` sees what is about to be passed on.
+/// One direction, to the end of what is said. `look` sees the beginning of what is passed on: all of it where
+/// little comes at once.
 pub(crate) async fn pass_on(
     from: &impl Duplex,
     to: &impl Duplex,
@@ -72,17 +74,31 @@ pub(crate) async fn pass_on(
     loop {
         from.readable().await?;
         let mut buffer = admitted.buffers().take();
+        let mut pipe: Option<Pipe<'_>> = None;
         let mut carried = 0;
         loop {
-            let read = match from.try_read(&mut buffer) {
+            let read = match &mut pipe {
+                Some(pipe) => pipe.fill(from),
+                None => from.try_read(&mut buffer),
+            };
+            let read = match read {
                 Ok(0) => return Ok(()),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
             admitted.meter().take(read, direction).await?;
-            look(&buffer[..read]);
-            write(to, &buffer[..read]).await?;
+            match &mut pipe {
+                Some(pipe) => pipe.empty(to).await?,
+                None => {
+                    look(&buffer[..read]);
+                    write(to, &buffer[..read]).await?;
+                }
+            }
+            // There is more where a buffer was too small: the rest need not be copied.
+            if pipe.is_none() && read == buffer.len() {
+                pipe = admitted.pipes().take();
+            }
             carried += read;
             if carried >= TURN {
                 carried = 0;

@@ -1,0 +1,57 @@
+//! CONNECT, answered by hand: a tunnel is what most clients want of a proxy, and it is up sooner without the
+//! server library.
+
+use super::answer::Answer;
+use super::farewell::farewell;
+use super::head::{BadRequest, Framing, Head};
+use super::lines::not_dialled;
+use super::requests::{NoHead, Requests};
+use crate::Via;
+use crate::gateway::{Admitted, Wanted, Ward};
+use crate::relay::write;
+use crate::transparent::carry;
+use bytes::Buf;
+use std::sync::Arc;
+use stockade_policy::Target;
+use tokio::net::TcpStream;
+
+/// How such a request begins.
+pub(super) const METHOD: &[u8] = b"CONNECT ";
+const REACHED: &[u8] = b"HTTP/1.1 200 Connection Established\r\n\r\n";
+
+/// Serves a client that has begun to ask for a tunnel. The target is reached before it is said that it was.
+pub(super) async fn serve_connect(ward: Arc<Ward>, client: TcpStream, first: &[u8]) {
+    let mut requests = Requests::new(&client, first);
+    let reached = match requests.head().await {
+        Ok(Some(head)) => reach(&ward, &head).await.map(|admitted| (head, admitted)),
+        Err(NoHead::Bad(wrong)) => Err(Answer::bad(wrong)),
+        Ok(None) | Err(NoHead::Gone) => return,
+    };
+    let (head, admitted) = match reached {
+        Ok(reached) => reached,
+        Err(answer) => return farewell(&client, &answer.bytes()).await,
+    };
+    let mut held = std::mem::take(&mut requests.held);
+    held.advance(head.length);
+    if write(&client, REACHED).await.is_ok() {
+        carry(ward, client, admitted, held.freeze()).await;
+    }
+}
+
+async fn reach(ward: &Arc<Ward>, head: &Head) -> Result<Admitted, Answer> {
+    if head.framing != Framing::Length(0) {
+        return Err(Answer::bad(BadRequest::Framing));
+    }
+    let target = Target::parse(head.target.as_bytes(), None);
+    let target = target.map_err(|_| Answer::bad(BadRequest::Target))?;
+    if let Some(host) = &head.host {
+        let named = Target::parse(host, Some(target.port));
+        if named.is_ok_and(|named| named.host != target.host) {
+            return Err(Answer::bad(BadRequest::Differ));
+        }
+    }
+    let admitted = ward.admit(Wanted { target, via: Via::Connect, spoken: None }).await;
+    let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
+    ward.dial_ahead(&admitted).await.map_err(|error| not_dialled(&error))?;
+    Ok(admitted)
+}
