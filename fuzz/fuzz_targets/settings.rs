@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence,
-    Request, SettingsFile, Shape,
+    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
+    Request, SettingsFile, Shape, Walls,
 };
 
 /// A few directories and one settings file.
@@ -52,16 +52,21 @@ fn inputs(layer: Layer, shape: Shape) -> Inputs {
         environment: vec![("WORD".into(), "w".into())],
         own: OwnPaths { config: "/home/me/own".into(), ..OwnPaths::default() },
         preset: None,
-        settings: vec![SettingsFile { path: SETTINGS.into(), layer, shape, presence: Presence::Named }],
+        settings: vec![SettingsFile::named(SETTINGS, layer).in_shape(shape)],
         flags: Flags::default(),
     }
 }
 
 fuzz_target!(|bytes: &[u8]| {
     let files = OneFile(bytes);
-    for (layer, shape) in
-        [(Layer::User, Shape::Native), (Layer::Project, Shape::Native), (Layer::Flag, Shape::Srt)]
-    {
+    for (layer, shape) in [
+        (Layer::User, Shape::Native),
+        (Layer::Project, Shape::Native),
+        (Layer::Flag, Shape::Srt),
+        (Layer::User, Shape::Claude),
+        (Layer::Project, Shape::Claude),
+        (Layer::User, Shape::Simple),
+    ] {
         let policy = match Policy::load(inputs(layer, shape), &files) {
             Ok(policy) => policy,
             Err(errors) => {
@@ -74,8 +79,9 @@ fuzz_target!(|bytes: &[u8]| {
             cwd: "/ws".into(),
             environment: Vec::new(),
             bare: BareWish::Bare,
+            walls: Walls::Standing,
         };
-        policy.decide(&request);
+        policy.decide(&request, &files);
         let planned = policy.plan(&request, &files);
         let own = policy.explain(Path::new("/home/me/own"), &files);
         assert!(own.is_ok_and(|told| !told.write.allowed && !told.read.allowed));

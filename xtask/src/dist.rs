@@ -10,10 +10,10 @@ use std::process::Command;
 pub(crate) fn build() -> Result<PathBuf> {
     let host = host()?;
     // With the target named, the flag reaches only what is shipped: procedural macros cannot be static.
-    let mut build = cargo(["build", "--release", "--quiet", "--package", "stockade-cli", "--target", &host]);
+    let mut build = cargo(["build", "--profile", "dist", "--quiet", "--package", "stockade-cli", "--target", &host]);
     run(build.env("RUSTFLAGS", "-C target-feature=+crt-static"))
         .context("the C library's static part may be missing (Fedora: glibc-static)")?;
-    let made = target().join(&host).join("release/stockade");
+    let made = target().join(&host).join("dist/stockade");
     let shipped = target().join("dist/stockade");
     std::fs::create_dir_all(target().join("dist")).context("target/dist")?;
     std::fs::copy(&made, &shipped).with_context(|| made.display().to_string())?;

@@ -3,14 +3,18 @@
 mod args;
 mod ask;
 mod audit;
+mod check;
+mod config;
 mod descriptor;
 mod doctor;
 mod explain;
 mod grants;
+mod overlay;
 mod plan;
 mod presets;
 mod print;
 mod run;
+mod session;
 mod srt;
 mod status;
 mod sys;
@@ -39,6 +43,7 @@ pub fn main() -> ExitCode {
     match words.get(1).and_then(|word| word.to_str()) {
         // Their options are not clap's to understand.
         Some("srt") => return srt::main(words.into_iter().skip(2).collect()),
+        Some("__host") => return session::host::main(words.into_iter().skip(2)),
         Some("__witness") => return witness::main(words.into_iter().skip(2)),
         _ => {}
     }
@@ -48,9 +53,10 @@ pub fn main() -> ExitCode {
             Err(error) => misread(&error, status::REFUSED),
         };
     }
+    let runs = words.get(1).is_some_and(|word| word == "exec" || word == "shell");
     match Cli::try_parse_from(words) {
         Ok(cli) => perform(cli.command),
-        Err(error) => misread(&error, status::USAGE),
+        Err(error) => misread(&error, if runs { status::REFUSED } else { status::USAGE }),
     }
 }
 
@@ -70,6 +76,7 @@ fn perform(act: Option<Act>) -> ExitCode {
         None => print::text(&command().render_help().to_string()),
         Some(Act::Run(args)) => run::main(*args),
         Some(Act::Plan(args)) => plan::main(*args),
+        Some(Act::Check(args)) => check::main(*args),
         Some(Act::Explain(args)) => explain::main(*args),
         Some(Act::Presets { name }) => presets::main(name.as_deref()),
         Some(Act::Schema) => print::json(&stockade::schema()),
@@ -81,6 +88,19 @@ fn perform(act: Option<Act>) -> ExitCode {
         }
         Some(Act::Violations(args)) => violations::main(*args),
         Some(Act::Audit { act }) => audit::main(act),
+        Some(Act::Config { act }) => config::main(act),
+        Some(Act::Diff(args)) => overlay::diff(args),
+        Some(Act::Apply(args)) => overlay::apply(args),
+        Some(Act::Discard(args)) => overlay::discard(args),
+        Some(Act::Overlays { json }) => {
+            overlay::list(if json { overlay::Form::Json } else { overlay::Form::Text })
+        }
+        Some(Act::Shell(args)) => session::shell::main(*args),
+        Some(Act::Exec(args)) => session::exec::main(*args),
+        Some(Act::Sessions { json, act }) => {
+            session::list::main(act, if json { session::list::Form::Json } else { session::list::Form::Text })
+        }
+        Some(Act::Host { words }) => session::host::main(words.into_iter()),
         Some(Act::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "stockade", &mut script);

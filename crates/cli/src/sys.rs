@@ -46,6 +46,36 @@ pub(crate) fn want_many_descriptors() {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted);
 }
 
+/// Closes everything but 0, 1 and 2. For the very beginning of a process, which has opened nothing yet.
+pub(crate) fn forget_descriptors() -> io::Result<()> {
+    // SAFETY: nothing in this process owns a descriptor above 2 so early.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    if closed < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Goes on in a process that belongs to no terminal and can never get one. The one that was started ends. For the
+/// very beginning of a process, which has one thread.
+pub(crate) fn leave() -> io::Result<()> {
+    rustix::process::setsid()?;
+    // SAFETY: there is one thread, so that the child has everything the parent had.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(()),
+        // SAFETY: ends this process without running anything of it a second time.
+        _ => unsafe { libc::_exit(0) },
+    }
+}
+
+/// Makes 0, 1 and 2 the null device.
+pub(crate) fn silence() -> io::Result<()> {
+    use rustix::fs::{Mode, OFlags};
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

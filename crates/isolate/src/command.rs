@@ -18,7 +18,7 @@ pub struct Command {
     pub stdio: [Stdio; 3],
     /// Further descriptors the caller names: ours, and the number inside.
     pub descriptors: Vec<(OwnedFd, i32)>,
-    /// Everything inside is killed after this long.
+    /// Everything inside is killed after this long, see [`Afterwards`].
     pub time_limit: Option<Duration>,
     /// Bytes of captured output (both streams together) passed on.
     pub output_limit: Option<u64>,
@@ -32,6 +32,9 @@ pub enum Afterwards {
     /// It stays for the next command, and so do processes the command left behind.
     #[default]
     Stay,
+    /// The same, and others live in it: what ends this command before its time, a limit or its caller, ends
+    /// its process group and nobody else.
+    Beside,
     /// It ends at once with everything inside, without waiting for the launcher to say so.
     End,
 }

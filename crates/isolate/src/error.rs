@@ -26,6 +26,20 @@ pub enum CreateError {
         /// The path.
         path: PathBuf,
     },
+    /// A path that is protected or hidden is another one, or none, in the overlay.
+    #[error("{} is protected, but in the overlay it is not what the host has there; nothing was run\nhint: apply or discard the overlay, then run again", path.display())]
+    Overlaid {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another sandbox works in the overlay.
+    #[error("the overlay in {} cannot be used: {source}\nhint: another run may still use it; a layer of changes serves one sandbox at a time", directory.display())]
+    OverlayInUse {
+        /// Where its changes are kept.
+        directory: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
     /// One step of the set-up failed.
     #[error("could not {act}{}: {source}\nhint: {hint}", at(path))]
     Step {

@@ -60,6 +60,12 @@ pub trait Sandbox: Send + Sync {
         Teller::default()
     }
 
+    /// Hands on what was refused until now to the commands' events, and tells how many refusals there were
+    /// since the start. Where nothing is told late there is nothing to do.
+    fn hear(&self) -> u64 {
+        0
+    }
+
     /// A fresh IPv4 stream socket of its network, unconnected, that does not block: with it the ports that
     /// commands listen on can be reached.
     fn socket_inside(&self) -> BoxFuture<'_, io::Result<OwnedFd>> {

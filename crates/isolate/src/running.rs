@@ -5,10 +5,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use stockade_policy::{Event, Outcome, Reply};
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// What the caller can ask of a running command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Wish {
     /// Send this signal to the command's process group; it decides what to do.
     Signal(i32),
@@ -16,6 +16,8 @@ pub(crate) enum Wish {
     Cancel(i32),
     /// Answer a question.
     Reply(u64, Reply),
+    /// Say when everything until now is told, and begin to count anew.
+    Turn(oneshot::Sender<u64>),
 }
 
 /// A started command. Dropping it kills the command.
@@ -63,6 +65,15 @@ impl Running {
     /// Answers an [`Event::Ask`]. A question that is over by then stays answered as it was.
     pub fn reply(&self, id: u64, reply: Reply) {
         let _ = self.wishes.send(Wish::Reply(id, reply));
+    }
+
+    /// For a command that works for several callers one after the other, such as a shell: what was refused
+    /// until now belongs to the one that is over. Resolves when all of it is among the events, to how many
+    /// refusals were only counted; limits on their number begin anew.
+    pub fn turn(&self) -> oneshot::Receiver<u64> {
+        let (sender, receiver) = oneshot::channel();
+        let _ = self.wishes.send(Wish::Turn(sender));
+        receiver
     }
 
     /// Drops the output and waits for the end.

@@ -25,6 +25,15 @@ pub struct NetNote {
     pub destination: Option<SocketAddr>,
 }
 
+/// A process inside that made a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetProcess {
+    /// As the sandbox numbers it.
+    pub pid: u32,
+    /// Its program, where that is known.
+    pub program: Option<String>,
+}
+
 /// Whoever passes on what a [`Teller`] is told: a provider's part.
 pub trait Ear: Send + Sync {
     /// Something was refused.
@@ -33,6 +42,8 @@ pub trait Ear: Send + Sync {
     fn ask(&self, note: NetNote) -> BoxFuture<'static, Reply>;
     /// The rules changed.
     fn changed(&self, plan: Arc<GatewayPlan>);
+    /// Who connected from this inner address, where that is known by now.
+    fn process(&self, peer: SocketAddr) -> Option<NetProcess>;
 }
 
 /// A handle through which violations of and questions about the network become part of the commands'
@@ -68,6 +79,13 @@ impl Teller {
         if let Some(ear) = &self.0 {
             ear.changed(plan);
         }
+    }
+}
+
+impl Teller {
+    /// Who connected from this inner address, where that is known by now.
+    pub fn process(&self, peer: SocketAddr) -> Option<NetProcess> {
+        self.0.as_ref()?.process(peer)
     }
 }
 

@@ -22,6 +22,8 @@ pub trait Witness: Send + Sync {
 /// One connection or request, once it is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetRecord {
+    /// The inner end of the connection.
+    pub peer: Option<SocketAddr>,
     /// How it came to the gateway.
     pub via: Via,
     /// `host:port`.

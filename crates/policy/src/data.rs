@@ -76,6 +76,14 @@ pub(crate) struct UnixSocketEntry {
     pub(crate) gives: String,
 }
 
+/// What keeps a command from running without walls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Commands {
+    pub(crate) variables: Vec<String>,
+    pub(crate) never: Vec<String>,
+}
+
 /// A data file that every build carries and a test parses.
 macro_rules! data_file {
     ($name:ident, $type:ty, $file:literal) => {
@@ -91,6 +99,8 @@ data_file!(environment, EnvironmentLists, "environment.json");
 data_file!(caches, Caches, "caches.json");
 data_file!(system, System, "system.json");
 data_file!(unix_sockets, UnixSockets, "unix-sockets.json");
+data_file!(review, crate::review::ReviewList, "review.json");
+data_file!(commands, Commands, "commands.json");
 data_file!(git_config, crate::git::GitKeys, "git-config.json");
 
 fn parse<T: DeserializeOwned>(file: &str, text: &str) -> T {
@@ -110,6 +120,7 @@ mod tests {
         assert!(super::environment().allow.contains(&"PATH".to_owned()));
         assert!(super::caches().variables.values().all(|value| value.contains("{cache}/")));
         assert!(super::system().directories.contains(&"/usr".to_owned()));
+        assert!(super::commands().variables.contains(&"LD_*".to_owned()));
         assert!(super::unix_sockets().entries.len() > 10);
     }
 }

@@ -1,30 +1,197 @@
 //! Whether a request may run, and behind which walls.
 
+use crate::command::{self, Bench, Reading};
 use crate::policy::Policy;
-use crate::{BareWish, CommandLine, Decision, Request, RuleRef, Verdict};
+use crate::{
+    Approval, BareWish, CommandLine, Decision, Files, PartDecision, Request, RuleRef, Verdict, Walls,
+};
+
+/// How far a text is taken apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// As far as the rules need.
+    Needed,
+    /// To the end.
+    Parts,
+}
 
 impl Policy {
-    /// What the policy says to a request.
-    pub fn decide(&self, request: &Request) -> Decision {
+    /// What the policy says to a request. Programs are looked up where the answer depends on where they lie.
+    pub fn decide(&self, request: &Request, files: &dyn Files) -> Decision {
+        self.judge(request, files, Detail::Needed)
+    }
+
+    /// The same, and the text is always taken apart, also where no rule needs that.
+    pub fn decide_in_parts(&self, request: &Request, files: &dyn Files) -> Decision {
+        self.judge(request, files, Detail::Parts)
+    }
+
+    fn judge(&self, request: &Request, files: &dyn Files, detail: Detail) -> Decision {
         if is_empty(&request.command) {
             return answer(Verdict::Refuse, "there is no command to run", None);
         }
+        let looked = detail == Detail::Parts || self.commands.look_at_text();
+        let reading = looked.then(|| command::read(&request.command));
+        if let Some(reading) = &reading
+            && let Some(refusal) = self.denied(reading)
+        {
+            return refusal;
+        }
+        let mut decision = match self.without_walls(request) {
+            Some(decision) => match reading.as_ref().and_then(|reading| self.unreadable(reading)) {
+                Some(doubt) if decision.verdict == Verdict::Unsandboxed => Decision {
+                    verdict: Verdict::Ask,
+                    reason: format!(
+                        "{}, but whether a rule denies it cannot be told: {doubt}",
+                        decision.reason
+                    ),
+                    ..decision
+                },
+                _ => decision,
+            },
+            None => match &reading {
+                Some(reading) => return self.excluded(request, reading, files),
+                None => self.behind_walls("commands run behind walls", None),
+            },
+        };
+        let alike = |text: &str| PartDecision {
+            text: text.to_owned(),
+            verdict: decision.verdict,
+            reason: decision.reason.clone(),
+            rule: decision.rule.clone(),
+        };
+        let parts = reading.iter().flat_map(|reading| &reading.parts).map(|part| alike(&part.text)).collect();
+        decision.parts = parts;
+        decision
+    }
+
+    /// The answer where no command of this kind is put behind walls.
+    fn without_walls(&self, request: &Request) -> Option<Decision> {
+        let bare = |reason: &str, rule: &RuleRef| answer(Verdict::Unsandboxed, reason, Some(rule.clone()));
         if let Some(rule) = &self.bare {
-            return answer(Verdict::Unsandboxed, "the settings switch the walls off", Some(rule.clone()));
+            return Some(bare("the settings switch the walls off", rule));
+        }
+        if let Some(rule) = &self.commands.elsewhere {
+            return Some(bare("the settings want walls on other systems only", rule));
+        }
+        if let (Walls::Unavailable { reason }, Some(rule)) = (&request.walls, &self.commands.fallback) {
+            let reason =
+                format!("walls cannot be built here ({reason}) and the settings let commands run without");
+            return Some(bare(&reason, rule));
+        }
+        if let Walls::Unavailable { reason } = &request.walls {
+            return Some(answer(Verdict::Refuse, &format!("walls cannot be built here: {reason}"), None));
         }
         match (request.bare, &self.bare_wishes) {
-            (BareWish::Bare, Some(rule)) => answer(
-                Verdict::Unsandboxed,
-                "the caller asked for no walls and the settings allow it",
-                Some(rule.clone()),
-            ),
-            (BareWish::Bare, None) => answer(
+            (BareWish::Sandboxed, _) => None,
+            (BareWish::Bare, Some(rule)) => {
+                Some(bare("the caller asked for no walls and the settings allow it", rule))
+            }
+            (BareWish::Bare, None) => Some(answer(
                 Verdict::Refuse,
                 "the caller asked for no walls, which needs \"allowUnsandboxedCommands\": true in the user's settings",
                 None,
-            ),
-            (BareWish::Sandboxed, _) => answer(Verdict::Sandbox, "commands run behind walls", None),
+            )),
         }
+    }
+
+    /// The refusal of the first part that a rule denies.
+    fn denied(&self, reading: &Reading<'_>) -> Option<Decision> {
+        let deny = &self.commands.deny;
+        let found = |part: &command::Part<'_>| deny.iter().find(|rule| rule.what.refuses(part));
+        if deny.is_empty() || !reading.parts.iter().any(|part| found(part).is_some()) {
+            return None;
+        }
+        let parts: Vec<PartDecision> = reading
+            .parts
+            .iter()
+            .map(|part| match found(part) {
+                Some(rule) => PartDecision {
+                    text: part.text.to_string(),
+                    verdict: Verdict::Refuse,
+                    reason: rule.reason.clone().unwrap_or_else(|| "a rule denies this command".to_owned()),
+                    rule: Some(rule.rule.clone()),
+                },
+                None => PartDecision {
+                    text: part.text.to_string(),
+                    verdict: Verdict::Sandbox,
+                    reason: "no rule denies it".to_owned(),
+                    rule: None,
+                },
+            })
+            .collect();
+        let first = parts.iter().find(|part| part.verdict == Verdict::Refuse)?;
+        let mut decision = answer(Verdict::Refuse, &first.reason, first.rule.clone());
+        decision.parts = parts;
+        Some(decision)
+    }
+
+    /// Why rules that deny may have missed something, if there are any.
+    fn unreadable(&self, reading: &Reading<'_>) -> Option<String> {
+        if self.commands.deny.is_empty() {
+            return None;
+        }
+        let hidden = || {
+            reading.parts.iter().any(command::is_hidden).then(|| "a program in it is not known".to_owned())
+        };
+        reading.doubt.map(|doubt| doubt.to_string()).or_else(hidden)
+    }
+
+    /// Without walls if every part is listed and all is certain; behind walls otherwise.
+    fn excluded(&self, request: &Request, reading: &Reading<'_>, files: &dyn Files) -> Decision {
+        if self.commands.excluded.is_empty() {
+            let mut decision = self.behind_walls("commands run behind walls", None);
+            decision.parts =
+                reading.parts.iter().map(|part| kept(&part.text, &decision.reason, None)).collect();
+            return decision;
+        }
+        let bench = Bench::new(self, request, files, &reading.parts);
+        let parts: Vec<PartDecision> = reading
+            .parts
+            .iter()
+            .map(|part| match (bench.excluded(part), reading.doubt) {
+                (Ok(excluded), None) => PartDecision {
+                    text: part.text.to_string(),
+                    verdict: Verdict::Unsandboxed,
+                    reason: "excludedCommands lists it".to_owned(),
+                    rule: Some(excluded.rule.clone()),
+                },
+                (Ok(excluded), Some(doubt)) => {
+                    kept(&part.text, &format!("excludedCommands lists it, but {doubt}"), Some(&excluded.rule))
+                }
+                (Err(why), _) => kept(&part.text, &why.reason, why.listed.map(|listed| &listed.rule)),
+            })
+            .collect();
+        let mut decision =
+            match (reading.doubt, parts.iter().find(|part| part.verdict != Verdict::Unsandboxed)) {
+                (Some(doubt), _) => self.behind_walls(
+                    &format!("commands run behind walls; excludedCommands is not asked, because {doubt}"),
+                    None,
+                ),
+                (None, Some(part)) if parts.len() > 1 => {
+                    let reason =
+                        format!("commands run behind walls; of {:?}: {}", shortened(&part.text), part.reason);
+                    self.behind_walls(&reason, part.rule.clone())
+                }
+                (None, Some(part)) => self
+                    .behind_walls(&format!("commands run behind walls; {}", part.reason), part.rule.clone()),
+                (None, None) => {
+                    let rule = parts.first().and_then(|part| part.rule.clone());
+                    let reason = match parts.len() {
+                        // Only comments: there is nothing that could have been listed.
+                        0 => return self.behind_walls("commands run behind walls", None),
+                        1 => "excludedCommands lists it",
+                        _ => "excludedCommands lists every part of it",
+                    };
+                    answer(Verdict::Unsandboxed, reason, rule)
+                }
+            };
+        decision.parts = parts;
+        decision
+    }
+
+    fn behind_walls(&self, reason: &str, rule: Option<RuleRef>) -> Decision {
+        Decision { approval: self.commands.behind_walls, ..answer(Verdict::Sandbox, reason, rule) }
     }
 }
 
@@ -36,5 +203,23 @@ fn is_empty(command: &CommandLine) -> bool {
 }
 
 fn answer(verdict: Verdict, reason: &str, rule: Option<RuleRef>) -> Decision {
-    Decision { verdict, reason: reason.to_owned(), rule }
+    let approval = Approval::from(matches!(verdict, Verdict::Unsandboxed | Verdict::Ask));
+    Decision { verdict, approval, reason: reason.to_owned(), rule, parts: Vec::new() }
+}
+
+fn kept(text: &str, reason: &str, rule: Option<&RuleRef>) -> PartDecision {
+    PartDecision {
+        text: text.to_owned(),
+        verdict: Verdict::Sandbox,
+        reason: reason.to_owned(),
+        rule: rule.cloned(),
+    }
+}
+
+fn shortened(text: &str) -> &str {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }

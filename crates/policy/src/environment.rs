@@ -1,6 +1,6 @@
 //! Which variables a command gets.
 
-use crate::inputs::Shape;
+use crate::policy::Manner;
 use crate::settings::native::Inherit;
 use crate::{Notice, NoticeWeight, ProxyPorts, Variable, data};
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Rules about variables, merged.
 #[derive(Clone, Debug)]
 pub(crate) struct EnvironmentRules {
-    shape: Shape,
+    manner: Manner,
     pub(crate) inherit: Inherit,
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,
@@ -63,10 +63,10 @@ pub(crate) struct Chosen {
 }
 
 impl EnvironmentRules {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub(crate) fn new(manner: Manner) -> Self {
         Self {
-            shape,
-            inherit: if shape == Shape::Srt { Inherit::All } else { Inherit::Allowlist },
+            manner,
+            inherit: if manner == Manner::Srt { Inherit::All } else { Inherit::Allowlist },
             allow: Vec::new(),
             deny: Vec::new(),
             set: Vec::new(),
@@ -85,7 +85,7 @@ impl EnvironmentRules {
         for (name, value) in callers {
             let bytes = name.as_encoded_bytes();
             let asked = any(&self.pass, bytes) || any(&self.allow, bytes);
-            let never = self.shape == Shape::Native && !setting.bare && any(&lists.never, bytes);
+            let never = self.manner == Manner::Native && !setting.bare && any(&lists.never, bytes);
             if never && asked {
                 refused.push(name.to_string_lossy().into_owned());
             }
@@ -93,9 +93,9 @@ impl EnvironmentRules {
                 && !any(&self.deny, bytes)
                 && (asked
                     || setting.bare
-                    || match (self.inherit, self.shape) {
-                        (Inherit::All, Shape::Srt) => true,
-                        (Inherit::All, Shape::Native) => !any(&lists.secrets, bytes),
+                    || match (self.inherit, self.manner) {
+                        (Inherit::All, Manner::Srt) => true,
+                        (Inherit::All, Manner::Native) => !any(&lists.secrets, bytes),
                         (Inherit::Allowlist, _) => any(&lists.allow, bytes),
                         (Inherit::None, _) => false,
                     });
@@ -142,7 +142,7 @@ impl EnvironmentRules {
                 }
             }
         }
-        if self.shape == Shape::Srt {
+        if self.manner == Manner::Srt {
             put(variables, "SANDBOX_RUNTIME", OsStr::new("1"));
             self.add_safe_directories(variables);
         }

@@ -1,7 +1,8 @@
 //! What a running command tells.
 
-use crate::{Ask, Connection, Outcome, Reply, Violation};
+use crate::{Ask, Connection, Notice, Outcome, Reply, Violation};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// One thing that happened during a run, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,39 @@ pub enum Event {
         /// The answer.
         reply: Reply,
     },
+    /// Settings files changed, and what they say now holds.
+    SettingsReloaded {
+        /// The files that changed.
+        files: Vec<PathBuf>,
+        /// Files that were wrong before and are not any more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mended: Vec<PathBuf>,
+        /// What holds for this run from now on: `+ allowedDomains example.org`.
+        applied: Vec<String>,
+        /// What holds from the next command on.
+        later: Vec<String>,
+        /// What the person should know about the new settings.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notices: Vec<String>,
+    },
+    /// A settings file changed and is wrong now: everything stays as it was before.
+    SettingsRejected {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A session's shell, or its whole sandbox, ended and was or will be started anew.
+    Restarted {
+        /// Why, in one sentence.
+        reason: String,
+        /// What the new one has of the old one: `working directory`, `exported variables`.
+        kept: Vec<String>,
+        /// What it has not.
+        lost: Vec<String>,
+    },
+    /// Something a person should know about the run.
+    Notice(Notice),
     /// The run is over. Always the last event.
     Exited(Box<Outcome>),
 }

@@ -1,8 +1,7 @@
 //! Why a path may or may not be read, written and run.
 
 use crate::access::{Standing, View};
-use crate::inputs::Shape;
-use crate::policy::Policy;
+use crate::policy::{Manner, Policy};
 use crate::rules::{List, Place, RuleId};
 use crate::survey::{self, Bounds, PlanError, Supposing, holds};
 use crate::{FileKind, Files, Layer, RuleRef};
@@ -255,9 +254,9 @@ impl Teller<'_> {
     }
 
     fn kept_change(&self, rule: RuleId) -> String {
-        match (self.policy.book.get(rule).list, self.policy.shape) {
-            (List::Protected, Shape::Srt) => "cannot be opened: mandatory protection".to_owned(),
-            (List::Protected, Shape::Native) => {
+        match (self.policy.book.get(rule).list, self.policy.manner) {
+            (List::Protected, Manner::Srt) => "cannot be opened: mandatory protection".to_owned(),
+            (List::Protected, Manner::Native) => {
                 "cannot be opened by a rule: mandatory protection; filesystem.protection in your own settings switches a group off".to_owned()
             }
             _ => self.remove(rule),

@@ -1,6 +1,7 @@
 //! What a policy is made from.
 
 use crate::{Layer, Limits, Switch};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -36,6 +37,9 @@ pub struct OwnPaths {
     pub records: Option<PathBuf>,
     /// An existing private directory of this workspace below `cache`, for tools' caches.
     pub tool_cache: Option<PathBuf>,
+    /// An existing private directory below `state` that takes the changes to the workspace, where they are to be
+    /// held back.
+    pub overlay: Option<PathBuf>,
 }
 
 /// One settings file.
@@ -49,15 +53,56 @@ pub struct SettingsFile {
     pub shape: Shape,
     /// Whether it must be there.
     pub presence: Presence,
+    /// Whether somebody has looked at a project's file and trusts what it says.
+    pub trust: Trust,
+}
+
+impl SettingsFile {
+    /// A file that must be there, in Stockade's own shape, trusted no more than its layer is.
+    pub fn named(path: impl Into<PathBuf>, layer: Layer) -> Self {
+        Self {
+            path: path.into(),
+            layer,
+            shape: Shape::Native,
+            presence: Presence::Named,
+            trust: Trust::Untrusted,
+        }
+    }
+
+    /// The same, but it may be absent.
+    pub fn optional(path: impl Into<PathBuf>, layer: Layer) -> Self {
+        Self { presence: Presence::Optional, ..Self::named(path, layer) }
+    }
+
+    /// The same file in another shape.
+    pub fn in_shape(self, shape: Shape) -> Self {
+        Self { shape, ..self }
+    }
 }
 
 /// Whose format a settings file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Shape {
     /// Stockade's own.
     Native,
     /// srt's; presets and built-in lists do not apply then.
     Srt,
+    /// Claude Code's `settings.json`: the `sandbox` block and the permission rules are heard.
+    Claude,
+    /// `sandbox.json`: a whitelist and a blacklist of paths.
+    Simple,
+}
+
+/// Whether a project's file may loosen. Other layers may do what their layer may, whatever this says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Trust {
+    /// It may only tighten.
+    Untrusted,
+    /// The user has trusted this very content: it may give, too. What is on the default deny-read list, and
+    /// mandatory protection, are not a project's to open.
+    Trusted,
 }
 
 /// Whether a settings file must be there.
@@ -67,6 +112,9 @@ pub enum Presence {
     Named,
     /// It may be absent. Unreadable, empty or broken is still an error.
     Optional,
+    /// It may be absent, and a broken one is left out with a warning, as some are used to from `sandbox.json`.
+    /// Heard for that shape only: everywhere else a broken file would be a policy with holes.
+    OrDefaults,
 }
 
 /// Options of the command line.

@@ -4,9 +4,12 @@
 mod access;
 mod ask;
 mod broker;
+mod channel;
+mod command;
 mod connection;
 mod data;
 mod decide;
+mod describe;
 mod domain;
 mod enforcement;
 mod environment;
@@ -29,6 +32,7 @@ mod policy;
 mod presets;
 mod records;
 mod request;
+mod review;
 mod rules;
 mod schema;
 mod settings;
@@ -46,6 +50,7 @@ pub use broker::{
     UnixRule,
 };
 pub use connection::{Connection, ConnectionVerdict, HostStatistics, NetworkStatistics, Via};
+pub use describe::{DescribedFile, DescribedRule, DescribedValue, Description};
 pub use domain::{DomainError, DomainPattern, HostPattern};
 pub use enforcement::{Enforcement, LayerReport, LayerState, WallLayer};
 pub use event::Event;
@@ -61,7 +66,7 @@ pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
     check_worktree_commondir, check_worktree_pointer, git_config_worktree,
 };
-pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape};
+pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;
 pub use network::{DomainRule, GatewayOptions, NetworkRules, SocketRule};
 pub use origin::{Layer, Origin, RuleRef};
@@ -74,7 +79,11 @@ pub use plan::{
 pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
-pub use request::{BareWish, CommandLine, Decision, Request, Verdict};
+pub use request::{Approval, BareWish, CommandLine, Decision, PartDecision, Request, Verdict, Walls};
+pub use review::{
+    ReviewChange, ReviewEntry, ReviewFiles, ReviewItem, ReviewKind, ReviewList, ReviewLook, ReviewPackages,
+    review_list,
+};
 pub use rules::List;
 pub use schema::schema;
 pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};

@@ -1,6 +1,6 @@
 //! What became of a command.
 
-use crate::{Enforcement, NetworkStatistics, Violation};
+use crate::{Enforcement, NetworkStatistics, ReviewItem, Violation};
 use serde::{Deserialize, Serialize};
 
 /// The result of one command.
@@ -37,6 +37,9 @@ pub struct Outcome {
     /// What went through the gateway, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkStatistics>,
+    /// What the run left that the host may execute later, where a review was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Vec<ReviewItem>>,
     /// Every wall and what became of it.
     pub enforcement: Enforcement,
 }

@@ -96,6 +96,17 @@ pub enum MountKind {
         /// What may be done below, until a deeper mount says otherwise.
         rights: Rights,
     },
+    /// The host's own directory seen through a layer of changes: what is written inside goes to the layer,
+    /// and the host's files stay as they are. Binds and masks below it lie on what is seen.
+    Overlay {
+        /// What the path was when the policy looked.
+        identity: Identity,
+        /// What may be done below, until a deeper mount says otherwise.
+        rights: Rights,
+        /// The private directory of the layer: absolute and free of links, with `upper` for the changes and
+        /// an empty `work` in it.
+        directory: PathBuf,
+    },
     /// Hides what is there.
     Mask {
         /// What the path was when the policy looked.
@@ -123,6 +134,14 @@ pub enum MountKind {
         data: Vec<u8>,
         /// Permission bits.
         mode: u32,
+    },
+    /// A directory of the launcher's own, shown under this path: what is in it can be opened by its name, to
+    /// read and, where it is a pipe, to write. Nothing in it can be listed, changed or made.
+    Channel {
+        /// Where it is on the host: absolute and free of links.
+        source: PathBuf,
+        /// What it was when the launcher made it.
+        identity: Identity,
     },
     /// A symbolic link, in a `Listed` root (`/bin` → `usr/bin`).
     Symlink {

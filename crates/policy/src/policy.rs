@@ -1,20 +1,22 @@
 //! The policy: every rule of every layer, merged, before any command is looked at.
 
+use crate::command::CommandRules;
+use crate::describe::DescribedValue;
 use crate::environment::EnvironmentRules;
-use crate::inputs::{Inputs, OwnPaths, Shape};
+use crate::inputs::{Inputs, OwnPaths, SettingsFile};
 use crate::network::NetworkRules;
 use crate::rules::Book;
 use crate::settings::SettingsErrors;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Temporary};
 use crate::{AuditMode, Files, GatewayPlan, Limits, Notice, RuleRef, Switch, ViolationRules};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What commands may do, and where each rule came from.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub(crate) preset: String,
-    pub(crate) shape: Shape,
+    pub(crate) manner: Manner,
     /// As the caller spelled it.
     pub(crate) cwd: PathBuf,
     /// The same without links.
@@ -47,7 +49,21 @@ pub struct Policy {
     pub(crate) bare: Option<RuleRef>,
     /// The setting that lets callers ask for no walls, if one does.
     pub(crate) bare_wishes: Option<RuleRef>,
+    pub(crate) commands: CommandRules,
     pub(crate) notices: Vec<Notice>,
+    /// The settings files that were there, weakest first.
+    pub(crate) files: Vec<SettingsFile>,
+    /// Single values, and who said them.
+    pub(crate) told: Vec<DescribedValue>,
+}
+
+/// How rules are read, and what stands without being said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Stockade's own: presets, the default deny-read list, private places.
+    Native,
+    /// srt's: only what its settings say.
+    Srt,
 }
 
 /// Whether the working directory is a place where work may be done.
@@ -75,14 +91,29 @@ impl Policy {
         &self.preset
     }
 
+    /// The directory that takes the changes to the workspace, where they are held back.
+    pub fn overlay(&self) -> Option<&Path> {
+        self.own.overlay.as_deref()
+    }
+
     /// What the person should know about the settings.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
+    /// Adds something the person should know.
+    pub fn add_notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
     /// What may be reached.
     pub fn network(&self) -> &NetworkRules {
         &self.network
+    }
+
+    /// Whether it matters to a decision that walls cannot be built: only then is it worth trying beforehand.
+    pub fn minds_missing_walls(&self) -> bool {
+        self.commands.fallback.is_some()
     }
 
     /// The kind of sandbox the settings want.

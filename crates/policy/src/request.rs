@@ -16,6 +16,22 @@ pub struct Request {
     pub environment: Vec<(OsString, OsString)>,
     /// Run without walls. Honoured only where the settings allow it.
     pub bare: BareWish,
+    /// What the caller found out about the walls of this machine.
+    pub walls: Walls,
+}
+
+/// Whether walls can be built here. Only looked at where the settings let commands run without
+/// (`failIfUnavailable` is false): otherwise the engine says so itself when it fails.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Walls {
+    /// They can, or nobody has tried.
+    #[default]
+    Standing,
+    /// Somebody tried, and they cannot.
+    Unavailable {
+        /// What is missing.
+        reason: String,
+    },
 }
 
 /// What to run.
@@ -42,11 +58,63 @@ pub enum BareWish {
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
+    /// Whether a person should say yes before it runs.
+    #[serde(rename = "needs_approval")]
+    pub approval: Approval,
     /// Why, in one sentence.
     pub reason: String,
     /// The rule that decided, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
+    /// The commands the text is made of, in order, with what each alone would get. Empty where the rules did
+    /// not need to look at the text: see [`Policy::decide_in_parts`](crate::Policy::decide_in_parts).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartDecision>,
+}
+
+/// What one command of a text would get if it stood alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartDecision {
+    /// The command as written.
+    pub text: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The rule that decided, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+}
+
+/// Whether a person should say yes before a command runs. A fact for whoever asks people; nothing here waits
+/// for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum Approval {
+    /// It runs without walls, or the settings want to be asked behind walls too.
+    Needed,
+    /// The walls are enough, or it does not run at all.
+    NotNeeded,
+}
+
+impl Approval {
+    /// The same as yes or no.
+    pub fn is_needed(self) -> bool {
+        self == Self::Needed
+    }
+}
+
+impl From<bool> for Approval {
+    fn from(needed: bool) -> Self {
+        if needed { Self::Needed } else { Self::NotNeeded }
+    }
+}
+
+impl From<Approval> for bool {
+    fn from(approval: Approval) -> Self {
+        approval.is_needed()
+    }
 }
 
 /// The four answers.

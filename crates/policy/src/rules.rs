@@ -146,16 +146,35 @@ pub(crate) enum Spelling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceId(u32);
 
+/// A file, preset or option.
+#[derive(Clone, Debug)]
+struct Source {
+    layer: Layer,
+    name: Box<str>,
+    /// What stands before every key, where the keys are those of a part of the file.
+    within: &'static str,
+}
+
 /// Every rule of a policy. Origins are put together only when somebody wants to read one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Book {
     rules: Vec<Rule>,
-    sources: Vec<(Layer, Box<str>)>,
+    sources: Vec<Source>,
 }
 
 impl Book {
     pub(crate) fn source(&mut self, layer: Layer, name: impl Into<Box<str>>) -> SourceId {
-        self.sources.push((layer, name.into()));
+        self.source_within(layer, name, "")
+    }
+
+    /// A part of a file, with what stands before the keys there: `sandbox.`.
+    pub(crate) fn source_within(
+        &mut self,
+        layer: Layer,
+        name: impl Into<Box<str>>,
+        within: &'static str,
+    ) -> SourceId {
+        self.sources.push(Source { layer, name: name.into(), within });
         SourceId(self.sources.len() as u32 - 1)
     }
 
@@ -177,20 +196,26 @@ impl Book {
     }
 
     pub(crate) fn source_layer(&self, source: SourceId) -> Layer {
-        self.sources[source.0 as usize].0
+        self.sources[source.0 as usize].layer
     }
 
     pub(crate) fn source_name(&self, source: SourceId) -> &str {
-        &self.sources[source.0 as usize].1
+        &self.sources[source.0 as usize].name
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (RuleId, &Rule)> {
         self.rules.iter().enumerate().map(|(number, rule)| (RuleId(number as u32), rule))
     }
 
-    pub(crate) fn origin(&self, source: SourceId, key: impl Into<String>) -> Origin {
-        let (layer, name) = &self.sources[source.0 as usize];
-        Origin { layer: *layer, source: name.to_string(), key: key.into() }
+    /// A key of a source as the file spells it.
+    pub(crate) fn key(&self, source: SourceId, key: &str) -> String {
+        let within = self.sources[source.0 as usize].within;
+        if key.is_empty() { String::new() } else { format!("{within}{key}") }
+    }
+
+    pub(crate) fn origin(&self, source: SourceId, key: impl AsRef<str>) -> Origin {
+        let Source { layer, name, .. } = &self.sources[source.0 as usize];
+        Origin { layer: *layer, source: name.to_string(), key: self.key(source, key.as_ref()) }
     }
 
     /// The rule as a person would quote it.

@@ -2,7 +2,7 @@
 
 use crate::{
     BareWish, Caller, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
-    Presence, Request, SettingsErrors, SettingsFile, Shape,
+    Request, SettingsErrors, SettingsFile, Shape, Walls,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -180,6 +180,7 @@ pub(crate) fn inputs() -> Inputs {
             cache: "/home/me/.cache/stockade".into(),
             records: None,
             tool_cache: None,
+            overlay: None,
         },
         preset: None,
         settings: Vec::new(),
@@ -189,7 +190,7 @@ pub(crate) fn inputs() -> Inputs {
 
 /// A settings file at `/settings.json`.
 pub(crate) fn settings_file(layer: Layer, shape: Shape) -> SettingsFile {
-    SettingsFile { path: "/settings.json".into(), layer, shape, presence: Presence::Named }
+    SettingsFile::named("/settings.json", layer).in_shape(shape)
 }
 
 /// A policy from one settings file with this text.
@@ -205,5 +206,6 @@ pub(crate) fn request() -> Request {
         cwd: "/ws".into(),
         environment: Vec::new(),
         bare: BareWish::Sandboxed,
+        walls: Walls::Standing,
     }
 }

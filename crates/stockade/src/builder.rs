@@ -1,21 +1,21 @@
 //! From what the caller knows to a [`Runtime`].
 
 use crate::asking::{ASK_TIMEOUT, Desk, SharedAsker};
-use crate::directories::{self, Directories, MANAGED_SETTINGS, PROJECT_SETTINGS};
-use crate::network::Reload;
+use crate::directories::{self, Directories};
+use crate::places;
 use crate::providers::{Providers, UnknownProvider};
 use crate::records::{AuditedAsker, Keeper, Records};
+use crate::reload::Reload;
+use crate::routing::{Router, SharedRouter};
 use crate::runtime::Parts;
-use crate::{Asker, GrantError, GrantStore, RealFiles, Runtime};
+use crate::{Asker, GrantError, GrantStore, Overlay, RealFiles, Runtime, TrustStore};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::Provider;
-use stockade_policy::{
-    AuditMode, Flags, Inputs, Layer, Policy, Presence, SettingsErrors, SettingsFile, Shape, Switch,
-};
+use stockade_policy::{AuditMode, Flags, Granted, Inputs, Layer, SettingsErrors, SettingsFile, Switch};
 
 /// The provider that means: the best engine of this machine.
 const LOCAL: &str = "local";
@@ -30,14 +30,18 @@ pub struct Builder {
     preset: Option<String>,
     standard: StandardSettings,
     settings: Vec<SettingsFile>,
+    any_settings: Vec<PathBuf>,
+    claude: ClaudeSettings,
     flags: Flags,
     providers: Providers,
     provider: Option<String>,
     engine: Option<String>,
     asker: Option<SharedAsker>,
+    router: Option<SharedRouter>,
     ask_timeout: Duration,
     grants: Option<GrantStore>,
     records: Records,
+    overlay: Option<PathBuf>,
 }
 
 /// Which settings files are read besides those that were named.
@@ -47,6 +51,15 @@ pub enum StandardSettings {
     All,
     /// Only the organisation's, which nobody can leave out.
     ManagedOnly,
+}
+
+/// Whether Claude Code's own settings files are heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaudeSettings {
+    /// The project's, the user's and the organisation's are read where they are.
+    Read,
+    /// None of them is looked at.
+    LeftAlone,
 }
 
 /// A runtime could not be made; nothing was run.
@@ -107,14 +120,18 @@ impl Builder {
             preset: None,
             standard: StandardSettings::All,
             settings: Vec::new(),
+            any_settings: Vec::new(),
+            claude: ClaudeSettings::LeftAlone,
             flags: Flags::default(),
             providers: Providers::standard(),
             provider: None,
             engine: None,
             asker: None,
+            router: None,
             ask_timeout: ASK_TIMEOUT,
             grants: None,
             records: Records::Standard,
+            overlay: None,
         }
     }
 
@@ -139,6 +156,18 @@ impl Builder {
     /// Adds a settings file. Files of one layer count in the order they are added.
     pub fn settings(mut self, file: SettingsFile) -> Self {
         self.settings.push(file);
+        self
+    }
+
+    /// Adds a settings file as an option of the command line would; its keys tell whose format it has.
+    pub fn settings_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.any_settings.push(path.into());
+        self
+    }
+
+    /// Whether Claude Code's settings files are heard, too. They are put into the layers they come from.
+    pub fn claude_settings(mut self, claude: ClaudeSettings) -> Self {
+        self.claude = claude;
         self
     }
 
@@ -178,6 +207,12 @@ impl Builder {
         self
     }
 
+    /// Who takes commands of their own before the policy is asked.
+    pub fn router(mut self, router: impl Router + 'static) -> Self {
+        self.router = Some(SharedRouter(Arc::new(router)));
+        self
+    }
+
     /// How long an answer is waited for before it is a no; two minutes when not given.
     pub fn ask_timeout(mut self, timeout: Duration) -> Self {
         self.ask_timeout = timeout;
@@ -196,20 +231,47 @@ impl Builder {
         self
     }
 
+    /// Holds changes to the workspace back in this overlay. It was made for the working directory, and serves one
+    /// sandbox at a time.
+    pub fn overlay(mut self, overlay: &Overlay) -> Self {
+        self.overlay = Some(overlay.directory().to_owned());
+        self
+    }
+
+    /// Adds permissions that were given earlier.
+    pub(crate) fn granted(mut self, granted: impl IntoIterator<Item = Granted>) -> Self {
+        self.flags.grants.extend(granted);
+        self
+    }
+
+    /// Puts somebody before whoever is asked, or in their place where there is nobody.
+    pub(crate) fn asked_first(
+        mut self,
+        first: impl FnOnce(Option<Arc<dyn Asker>>) -> Arc<dyn Asker>,
+    ) -> Self {
+        let then = self.asker.map(|asker| asker.0);
+        self.asker = Some(SharedAsker(first(then)));
+        self
+    }
+
     /// Reads the settings.
     pub fn build(self) -> Result<Runtime, BuildError> {
         let cwd = working_directory(self.cwd)?;
         let environment = self.environment.unwrap_or_else(|| std::env::vars_os().collect());
         let home = directories::home(&environment);
         let directories = Directories::new(&environment, home.as_deref());
-        let optional =
-            |path, layer| SettingsFile { path, layer, shape: Shape::Native, presence: Presence::Optional };
         let mut settings = self.settings;
-        if self.standard == StandardSettings::All {
-            settings.push(optional(cwd.join(PROJECT_SETTINGS), Layer::Project));
-            settings.push(optional(directories.user_settings(), Layer::User));
+        for path in self.any_settings {
+            settings.push(SettingsFile::detected(path, Layer::Flag, &RealFiles)?);
         }
-        settings.push(optional(MANAGED_SETTINGS.into(), Layer::Managed));
+        if self.standard == StandardSettings::All {
+            settings.extend(places::project_settings(&cwd, home.as_deref()));
+            settings.push(places::user_settings(&directories));
+        }
+        settings.push(places::managed_settings());
+        if self.claude == ClaudeSettings::Read {
+            settings.extend(places::claude_settings(&cwd, home.as_deref()));
+        }
         // The sort is stable: files of one layer keep their order.
         settings.sort_by_key(|file| file.layer);
         let grants = self.grants.unwrap_or_else(|| GrantStore::new(&directories));
@@ -219,7 +281,9 @@ impl Builder {
         }
         flags.asking = if self.asker.is_some() { Switch::Allowed } else { Switch::Refused };
         let set = flags.env_set.clone();
+        let trust = TrustStore::new(&directories);
         let mut own = directories.own_paths(&cwd);
+        own.overlay = self.overlay;
         let place = match self.records {
             Records::Standard => Some(directories.state),
             Records::In(path) if !path.is_absolute() => return Err(BuildError::RecordPlace { path }),
@@ -238,8 +302,8 @@ impl Builder {
             settings,
             flags,
         };
-        let reload = Reload(Arc::new(inputs.clone()));
-        let policy = Policy::load(inputs, &RealFiles)?;
+        let reload = Reload::begin(inputs, trust)?;
+        let policy = reload.policy();
         if place.is_none() && policy.audit() == AuditMode::Required {
             return Err(BuildError::NoAudit);
         }
@@ -255,7 +319,17 @@ impl Builder {
             None => asker,
         });
         let desk = asker.map(|asker| Arc::new(Desk::new(asker, grants.clone(), self.ask_timeout)));
-        Ok(Runtime::new(Parts { policy, provider, cwd, environment, set, grants, desk, keeper, reload }))
+        Ok(Runtime::new(Parts {
+            reload,
+            provider,
+            cwd,
+            environment,
+            set,
+            grants,
+            desk,
+            keeper,
+            router: self.router,
+        }))
     }
 }
 

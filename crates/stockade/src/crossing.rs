@@ -118,13 +118,23 @@ fn name(descriptor: &OwnedFd, identity: (u64, u64), files: &dyn Files) -> Option
 fn rights_at(plan: &Plan, path: &Path) -> Rights {
     // Parents come before children, so the last mount that holds the path is the one that counts.
     match plan.mounts.iter().rev().find(|mount| path.starts_with(&mount.path)).map(|mount| &mount.kind) {
-        Some(MountKind::Bind { rights, .. }) => *rights,
+        Some(MountKind::Bind { rights, .. }) if !overlaid(plan, path) => *rights,
+        // Changes to the host's own file would not be held back.
+        Some(MountKind::Bind { rights, .. } | MountKind::Overlay { rights, .. }) => {
+            Rights { write: false, ..*rights }
+        }
         Some(_) => NOTHING,
         None => match plan.root {
             RootView::Host { rights } => rights,
             RootView::Listed => NOTHING,
         },
     }
+}
+
+/// Whether an overlay hides the host's own file at this path.
+fn overlaid(plan: &Plan, path: &Path) -> bool {
+    let is_overlay = |kind: &MountKind| matches!(kind, MountKind::Overlay { .. });
+    plan.mounts.iter().any(|mount| is_overlay(&mount.kind) && path.starts_with(&mount.path))
 }
 
 #[cfg(test)]

@@ -7,12 +7,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use stockade_policy::OwnPaths;
 
-/// The organisation's settings, which only tighten.
-pub const MANAGED_SETTINGS: &str = "/etc/stockade/managed.json";
-
-/// The name of a project's settings file.
-pub const PROJECT_SETTINGS: &str = ".stockade.json";
-
 /// Where Stockade keeps its own things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directories {
@@ -52,6 +46,7 @@ impl Directories {
             cache: self.cache.clone(),
             records: None,
             tool_cache: self.tool_cache(workspace),
+            overlay: None,
         }
     }
 

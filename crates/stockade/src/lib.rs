@@ -43,6 +43,8 @@
 //!
 //! For output as it comes, input, a terminal or cancelling, use [`Runtime::prepare`] and
 //! [`Runtime::start`], which gives a [`Running`] command.
+//!
+//! For an agent's tool calls in one sandbox that stays, and permissions that a person gives, use a [`Manager`].
 #![forbid(unsafe_code)]
 
 mod annotate;
@@ -57,14 +59,23 @@ mod crossing;
 mod directories;
 mod files;
 mod grants;
+mod hosting;
+mod manager;
 mod network;
+mod overlay;
+mod places;
 mod private;
 mod providers;
 mod records;
 mod relay;
+mod reload;
+mod review;
+mod routing;
 mod running;
 mod runtime;
+mod session;
 mod shell;
+mod trust;
 mod violations;
 mod wiring;
 
@@ -74,18 +85,39 @@ pub use audit::{
     Appended, AuditError, AuditEvent, AuditKind, AuditLine, AuditLog, AuditRecord, Durability, Finding, Flaw,
     Lost, Rotation, Unfinished, Verified, policy_digest,
 };
-pub use builder::{BuildError, Builder, StandardSettings};
+pub use builder::{BuildError, Builder, ClaudeSettings, StandardSettings};
 pub use credentials::CredentialError;
 pub use crossing::CrossError;
-pub use directories::{Directories, MANAGED_SETTINGS, PROJECT_SETTINGS, home};
+pub use directories::{Directories, home};
 pub use files::RealFiles;
 pub use grants::{Grant, GrantError, GrantStore, Revoked, Scope};
+pub use hosting::{
+    AttachWish, Attachment, BackgroundSaid, Claim, Closed, Ending, Host, HostError, HostOptions, Lifetime,
+    Parting, RemoteRun, SaidChunk, SessionClient, SessionName, SessionPlace, SessionStatus, TerminalState,
+};
+pub use manager::{
+    Access, Answered, BackgroundInfo, InputError, LONGEST_TIMEOUT, Manager, ManagerError, ManagerState,
+    ManagerStatus, PermissionAnswer, PermissionKind, PermissionRequest, SandboxInfo, SandboxStatus, ToolInput,
+    ToolResult,
+};
 pub use network::{NetworkError, NetworkHandle};
+pub use overlay::{
+    Applied, Apply, Change, ChangeKind, Conflict, Counted, Entry, EntryKind, LeftOut, OnConflict, Overlay,
+    OverlayError, OverlayStore, Selection, quoted,
+};
+pub use places::{LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, claude_settings, project_settings};
 pub use providers::{Providers, UnknownProvider};
 pub use records::{RecordFault, Records};
 pub use relay::{Inlet, Outlet};
+pub use review::{BareWatch, Review, ReviewError, ReviewScope};
+pub use routing::{Routed, Router, Taken};
 pub use running::Running;
 pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
+pub use session::{
+    BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream, Canceller, Session,
+    SessionCommand, SessionError, SessionInput, SessionOptions, SessionRun,
+};
+pub use trust::{ContentDigest, Standing, TrustError, TrustStore, TrustedFile};
 pub use violations::{
     Cleared, Counts, Filter, Hidden, IgnoreList, Recorded, Retention, StoreError, StoredViolation,
     SubjectPattern, ViolationStore,
@@ -97,11 +129,12 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Ask, AuditMode, BareWish, CommandLine, Connection, ConnectionVerdict, Decision, Enforcement,
-    Event, Exit, Explanation, FileKind, Files, Flags, GatewayPlan, HostExplanation, Identity, IgnoreRule,
-    Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan,
-    NetworkStatistics, Notice, NoticeWeight, Origin, Outcome, OwnPaths, Plan, PlanError, Policy, Presence,
-    PresetInfo, Publish, Reply, Request, Rights, RootView, RuleRef, SettingsErrors, SettingsFile, Shape,
-    Switch, SyscallPlan, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, presets,
-    schema,
+    Answer, Approval, Ask, AuditMode, BareWish, Caller, CommandLine, Connection, ConnectionVerdict, Decision,
+    DescribedFile, DescribedRule, DescribedValue, Description, Enforcement, Event, Exit, Explanation,
+    FileKind, Files, Flags, GatewayPlan, HostExplanation, Identity, IgnoreRule, Inputs, Layer, LayerNeed,
+    LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan, NetworkStatistics,
+    Notice, NoticeWeight, Origin, Outcome, OwnPaths, PartDecision, Plan, PlanError, Policy, Presence,
+    PresetInfo, Publish, Reply, Request, ReviewChange, ReviewItem, ReviewKind, Rights, RootView, RuleRef,
+    SettingsError, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan, Trust, UnixSockets, Usage,
+    Variable, Verdict, Violation, ViolationKind, WallLayer, Walls, presets, schema,
 };

@@ -1,10 +1,10 @@
 //! Places of our own that only their owner may see, and locks between our processes.
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,6 +41,15 @@ pub(crate) fn lock(file: impl AsFd, patience: Duration) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Opens a file that is only there to be locked, and locks it. What is replaced again and again cannot be
+/// locked itself.
+pub(crate) fn hold(path: &Path, patience: Duration) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))?;
+    lock(&file, patience)?;
+    Ok(file)
 }
 
 /// Milliseconds since 1970.

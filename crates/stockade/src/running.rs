@@ -6,6 +6,7 @@ use crate::connect::Connected;
 use crate::network::{NetworkHandle, Opened};
 use crate::records::Recorder;
 use crate::relay::{Feed, Outlet, Rest, copy};
+use crate::reload::Following;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,6 +30,7 @@ pub struct Running {
     copying: Copying,
     waiting: Waiting,
     network: Option<Opened>,
+    following: Option<Following>,
     warnings: Vec<String>,
     recorder: Recorder,
     /// What is told before the end.
@@ -42,18 +44,22 @@ pub(crate) struct Beside {
     pub(crate) copying: Copying,
     pub(crate) waiting: Waiting,
     pub(crate) network: Option<Opened>,
+    /// Tells when settings change.
+    pub(crate) following: Option<Following>,
     /// What the person should know.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Beside {
     fn nothing_but(copying: Copying) -> Self {
-        Self { copying, waiting: Waiting::default(), network: None, warnings: Vec::new() }
+        Self { copying, waiting: Waiting::default(), network: None, following: None, warnings: Vec::new() }
     }
 }
 
 enum Source {
     Walled(stockade_isolate::Running, Arc<dyn Sandbox>),
+    /// In a sandbox that others live in, too, and that stays.
+    Beside(stockade_isolate::Running, Arc<dyn Sandbox>),
     Bare(Bare),
     /// The program could not be started: there is only an end to tell.
     Over,
@@ -62,7 +68,7 @@ enum Source {
 impl std::fmt::Debug for Source {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Walled(running, sandbox) => {
+            Self::Walled(running, sandbox) | Self::Beside(running, sandbox) => {
                 out.debug_tuple("Walled").field(running).field(&sandbox.id()).finish()
             }
             Self::Bare(bare) => out.debug_tuple("Bare").field(bare).finish(),
@@ -74,7 +80,7 @@ impl std::fmt::Debug for Source {
 impl Source {
     async fn next(&mut self) -> Option<Event> {
         match self {
-            Self::Walled(running, _) => running.next().await,
+            Self::Walled(running, _) | Self::Beside(running, _) => running.next().await,
             Self::Bare(bare) => bare.next().await,
             Self::Over => None,
         }
@@ -82,7 +88,7 @@ impl Source {
 
     fn signal(&self, signal: i32) {
         match self {
-            Self::Walled(running, _) => running.signal(signal),
+            Self::Walled(running, _) | Self::Beside(running, _) => running.signal(signal),
             Self::Bare(bare) => bare.signal(signal),
             Self::Over => {}
         }
@@ -90,7 +96,7 @@ impl Source {
 
     fn reply(&self, id: u64, reply: Reply) {
         // Nothing is asked about a command without walls.
-        if let Self::Walled(running, _) = self {
+        if let Self::Walled(running, _) | Self::Beside(running, _) = self {
             running.reply(id, reply);
         }
     }
@@ -106,6 +112,14 @@ async fn next_of(source: &mut Source, copying: &mut Copying) -> Option<Event> {
 async fn record_of(network: &mut Option<Opened>) -> Event {
     match network {
         Some(network) => network.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next change of the settings. Never ends where nobody follows them.
+async fn change_of(following: &mut Option<Following>) -> Event {
+    match following {
+        Some(following) => following.next().await,
         None => std::future::pending().await,
     }
 }
@@ -171,9 +185,20 @@ impl Drop for Copying {
 
 impl Running {
     fn new(source: Source, enforcement: Enforcement, beside: Beside, recorder: Recorder) -> Self {
-        let Beside { copying, waiting, network, warnings } = beside;
+        let Beside { copying, waiting, network, following, warnings } = beside;
         let late = VecDeque::new();
-        Self { source, enforcement, copying, waiting, network, warnings, recorder, late, last: None }
+        Self {
+            source,
+            enforcement,
+            copying,
+            waiting,
+            network,
+            following,
+            warnings,
+            recorder,
+            late,
+            last: None,
+        }
     }
 
     pub(crate) fn walled(
@@ -184,6 +209,19 @@ impl Running {
     ) -> Self {
         let enforcement = sandbox.enforcement().clone();
         Self::new(Source::Walled(running, sandbox), enforcement, beside, recorder)
+    }
+
+    /// A command in a sandbox that stays when it ends.
+    pub(crate) fn beside(
+        running: stockade_isolate::Running,
+        sandbox: Arc<dyn Sandbox>,
+        copying: Copying,
+        waiting: Waiting,
+        recorder: Recorder,
+    ) -> Self {
+        let enforcement = sandbox.enforcement().clone();
+        let beside = Beside { waiting, ..Beside::nothing_but(copying) };
+        Self::new(Source::Beside(running, sandbox), enforcement, beside, recorder)
     }
 
     pub(crate) fn bare(bare: Bare, enforcement: Enforcement, copying: Copying, recorder: Recorder) -> Self {
@@ -230,6 +268,9 @@ impl Running {
                 if let Some(event) = self.late.pop_front() {
                     return Some(event);
                 }
+                if let Some(event) = self.following.as_mut().and_then(Following::waiting) {
+                    return Some(event);
+                }
                 self.recorder.settle().await;
                 return self.last.take().map(Event::Exited);
             }
@@ -243,6 +284,7 @@ impl Running {
                 }
                 event = next_of(&mut self.source, &mut self.copying) => event,
                 event = record_of(&mut self.network) => Some(event),
+                event = change_of(&mut self.following) => Some(event),
             };
             if let Some(event) = &mut event
                 && self.recorder.hear(event).is_err()
@@ -273,7 +315,7 @@ impl Running {
     /// The writing end of a piped standard input; dropping it is end of file.
     pub fn stdin(&mut self) -> Option<pipe::Sender> {
         match &mut self.source {
-            Source::Walled(running, _) => running.stdin(),
+            Source::Walled(running, _) | Source::Beside(running, _) => running.stdin(),
             Source::Bare(bare) => bare.stdin(),
             Source::Over => None,
         }
@@ -282,7 +324,7 @@ impl Running {
     /// The outer end of the private terminal.
     pub fn terminal(&mut self) -> Option<OwnedFd> {
         match &mut self.source {
-            Source::Walled(running, _) => running.terminal(),
+            Source::Walled(running, _) | Source::Beside(running, _) => running.terminal(),
             Source::Bare(_) | Source::Over => None,
         }
     }
@@ -295,7 +337,7 @@ impl Running {
     /// Ends the command: this signal first, SIGKILL to everything two seconds later.
     pub fn cancel(&self, signal: i32) {
         match &self.source {
-            Source::Walled(running, _) => running.cancel(signal),
+            Source::Walled(running, _) | Source::Beside(running, _) => running.cancel(signal),
             Source::Bare(bare) => bare.cancel(signal),
             Source::Over => {}
         }

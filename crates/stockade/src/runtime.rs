@@ -5,12 +5,14 @@ use crate::bare::{Bare, Start};
 use crate::builder::Builder;
 use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
-use crate::network::{self, NetworkError, Reload};
+use crate::network::{self, NetworkError, Opened};
 use crate::records::{Keeper, RecordFault, Recorder};
+use crate::reload::{Following, Reload};
+use crate::routing::{self, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
-use crate::{AuditError, GrantStore, IgnoreList, RealFiles, annotate_stderr, bare_limits};
+use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,12 +22,13 @@ use stockade_isolate::{
 };
 use stockade_policy::{
     BareWish, CommandLine, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError, Policy,
-    Request, RuleRef, Switch, Usage, Verdict,
+    Request, RuleRef, SettingsFile, Usage, Verdict, Walls,
 };
 
 /// A policy and the walls to hold it.
 pub struct Runtime {
-    policy: Policy,
+    /// The policy in force.
+    reload: Reload,
     provider: Arc<dyn Provider>,
     cwd: PathBuf,
     environment: Vec<(OsString, OsString)>,
@@ -34,12 +37,12 @@ pub struct Runtime {
     grants: GrantStore,
     desk: Option<Arc<Desk>>,
     keeper: Arc<Keeper>,
-    reload: Reload,
+    router: Option<SharedRouter>,
 }
 
 /// What a runtime is made of.
 pub(crate) struct Parts {
-    pub(crate) policy: Policy,
+    pub(crate) reload: Reload,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) cwd: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -47,7 +50,7 @@ pub(crate) struct Parts {
     pub(crate) grants: GrantStore,
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) keeper: Arc<Keeper>,
-    pub(crate) reload: Reload,
+    pub(crate) router: Option<SharedRouter>,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -140,13 +143,19 @@ impl Runtime {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { policy, provider, cwd, environment, set, grants, desk, keeper, reload } = parts;
-        Self { policy, provider, cwd, environment, set, grants, desk, keeper, reload }
+        let Parts { reload, provider, cwd, environment, set, grants, desk, keeper, router } = parts;
+        Self { reload, provider, cwd, environment, set, grants, desk, keeper, router }
     }
 
-    /// The policy in force.
-    pub fn policy(&self) -> &Policy {
-        &self.policy
+    /// The policy in force: what the settings files say now, or what they said before they went wrong. It is
+    /// another one whenever they have changed, which `Arc::ptr_eq` tells.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.reload.newest()
+    }
+
+    /// The settings files the policy is made from, and whether a project's were trusted.
+    pub fn settings_files(&self) -> Vec<(SettingsFile, Standing)> {
+        self.reload.files()
     }
 
     /// The grants of this runtime's commands. They live as long as a copy of this does.
@@ -183,23 +192,56 @@ impl Runtime {
             cwd: self.cwd.clone(),
             environment: self.environment.clone(),
             bare: BareWish::Sandboxed,
+            walls: Walls::Standing,
         }
     }
 
     /// Asks the policy and makes the plan. Nothing runs yet.
     pub fn prepare(&self, request: Request) -> Result<Prepared, PrepareError> {
-        let decision = self.policy.decide(&request);
-        match decision.verdict {
-            Verdict::Refuse => {
-                return Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule });
-            }
-            Verdict::Ask => {
-                return Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule });
-            }
-            Verdict::Sandbox | Verdict::Unsandboxed => {}
-        }
-        let plan = Arc::new(self.policy.plan(&request, &RealFiles)?);
+        let (policy, decision) = self.judge(&request)?;
+        let plan = Arc::new(policy.plan(&request, &RealFiles)?);
         Ok(Prepared { request, decision, plan })
+    }
+
+    /// Asks the policy in force, which comes along, whether a command may run.
+    pub(crate) fn judge(&self, request: &Request) -> Result<(Arc<Policy>, Decision), PrepareError> {
+        let policy = self.policy();
+        let decision = policy.decide(&self.with_walls(&policy, request), &RealFiles);
+        match decision.verdict {
+            Verdict::Refuse => Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule }),
+            Verdict::Ask => Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule }),
+            Verdict::Unsandboxed if policy.overlay().is_some() => {
+                let reason = format!("nothing holds changes back without walls, and {}", decision.reason);
+                Err(PrepareError::Refused { reason, rule: decision.rule })
+            }
+            Verdict::Sandbox | Verdict::Unsandboxed => Ok((policy, decision)),
+        }
+    }
+
+    pub(crate) fn router(&self) -> Option<&SharedRouter> {
+        self.router.as_ref()
+    }
+
+    pub(crate) fn provider(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
+    /// The caller's environment.
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
+    /// Where questions go.
+    pub(crate) fn desk(&self) -> Option<Arc<Desk>> {
+        self.desk.clone()
+    }
+
+    pub(crate) fn keeper(&self) -> &Arc<Keeper> {
+        &self.keeper
+    }
+
+    pub(crate) fn reload(&self) -> &Reload {
+        &self.reload
     }
 
     /// Starts a prepared command. A program that cannot be executed is an [`Exit::NotStarted`] outcome.
@@ -228,16 +270,15 @@ impl Runtime {
         };
         let error = match self.provider.start(plan, command).await {
             Ok(Started { sandbox, running }) => {
-                // Whoever changes the lists by hand does not want them changed back.
-                let live = self.reload.0.flags.live_network == Switch::Allowed;
-                let reload = (!live).then(|| self.reload.clone());
                 let warnings = std::mem::take(&mut equipment.warnings);
-                match network::open(equipment, &sandbox, recorder.name(), self.provider.kind(), reload) {
+                match network::open(equipment, &sandbox, recorder.name(), self.provider.kind()) {
                     Ok(network) => {
+                        let doorway = network.as_ref().map(Opened::doorway);
                         let beside = Beside {
                             copying: Copying::begin(connected),
                             waiting: Waiting::new(self.desk.clone()),
                             network,
+                            following: Some(Following::begin(&self.reload, doorway)),
                             warnings,
                         };
                         return Ok(Running::walled(running, sandbox, beside, recorder));
@@ -262,7 +303,12 @@ impl Runtime {
 
     /// Runs a command to its end, without input, and keeps its output.
     pub async fn run(&self, command: CommandLine) -> Result<Captured, RunError> {
-        let prepared = self.prepare(self.request(command))?;
+        let request = self.request(command);
+        if let Routed::Taken(work) = self.route(&request) {
+            let begun = Instant::now();
+            return Ok(routing::captured(work.await, begun));
+        }
+        let prepared = self.prepare(request)?;
         let mut running = self.start(prepared, Wiring::captured()).await?;
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while let Some(event) = running.next().await {
@@ -314,7 +360,7 @@ impl Runtime {
     }
 }
 
-fn time_limit(plan: &Plan) -> Option<Duration> {
+pub(crate) fn time_limit(plan: &Plan) -> Option<Duration> {
     plan.limits.max_execution_time.map(Duration::from_millis)
 }
 
@@ -322,7 +368,12 @@ fn quoted(rule: &Option<RuleRef>) -> String {
     rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default()
 }
 
-fn not_started(error: &std::io::Error, kind: &str, begun: Instant, enforcement: Enforcement) -> Outcome {
+pub(crate) fn not_started(
+    error: &std::io::Error,
+    kind: &str,
+    begun: Instant,
+    enforcement: Enforcement,
+) -> Outcome {
     const NOT_EXECUTABLE: i32 = 8;
     let exit = Exit::NotStarted { errno: error.raw_os_error().unwrap_or(NOT_EXECUTABLE) };
     Outcome {
@@ -339,6 +390,7 @@ fn not_started(error: &std::io::Error, kind: &str, begun: Instant, enforcement: 
         violations: Vec::new(),
         more_violations: 0,
         network: None,
+        review: None,
         enforcement,
     }
 }

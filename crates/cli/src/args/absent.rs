@@ -13,9 +13,6 @@ pub(crate) struct AbsentArgs {
     /// Processes and threads
     #[arg(long, value_name = "N")]
     pids: Option<String>,
-    /// Keep changes in an overlay for review
-    #[arg(long)]
-    overlay: bool,
 }
 
 impl AbsentArgs {
@@ -25,7 +22,6 @@ impl AbsentArgs {
             ("--memory", "cgroup", self.memory.is_some()),
             ("--cpus", "cgroup", self.cpus.is_some()),
             ("--pids", "cgroup", self.pids.is_some()),
-            ("--overlay", "overlay", self.overlay),
         ]
         .into_iter()
         .find_map(|(option, layer, given)| given.then_some((option, layer)))

@@ -1,15 +1,23 @@
 //! What the command line may say.
 
 mod absent;
+mod check;
+mod config;
+mod overlay;
 mod policy;
 mod records;
 mod run;
+mod session;
 mod units;
 
 pub(crate) use absent::AbsentArgs;
+pub(crate) use check::CheckArgs;
+pub(crate) use config::{ConfigAct, ImportFrom, ShowArgs};
+pub(crate) use overlay::{ApplyArgs, DiffArgs, DiscardArgs};
 pub(crate) use policy::PolicyArgs;
 pub(crate) use records::{AuditAct, AuditShowArgs, ViolationsArgs, format_moment};
 pub(crate) use run::{AskTarget, EventsTarget, RunArgs, RunOnly};
+pub(crate) use session::{ComeBackOnly, ExecArgs, HostOnly, NewArgs, SessionsAct, ShellArgs};
 pub(crate) use units::format_seconds;
 
 use clap::{Parser, Subcommand};
@@ -42,6 +50,8 @@ pub(crate) enum Act {
     /// Print the plan a command would run under, as JSON
     #[command(after_help = "Takes the options of `stockade run`; the command itself may be left out.")]
     Plan(Box<RunArgs>),
+    /// Say whether a command would run behind walls, without, or not at all, and which rule decides
+    Check(Box<CheckArgs>),
     /// Say whether a command may read, write or execute a path, and which rule decides
     Explain(Box<ExplainArgs>),
     /// List the presets, or print one
@@ -77,6 +87,37 @@ pub(crate) enum Act {
         #[command(subcommand)]
         act: AuditAct,
     },
+    /// Show, check, trust or import settings
+    #[command(disable_help_subcommand = true)]
+    Config {
+        #[command(subcommand)]
+        act: ConfigAct,
+    },
+    /// Show what runs with --overlay changed and did not apply
+    Diff(DiffArgs),
+    /// Bring changes that were held back into the workspace
+    Apply(ApplyArgs),
+    /// Throw changes away that were held back
+    Discard(DiscardArgs),
+    /// List changes that are held back
+    Overlays {
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open a shell behind walls, or come back to one
+    Shell(Box<ShellArgs>),
+    /// Run a command in a session
+    Exec(Box<ExecArgs>),
+    /// List the sessions that live, make one, or end them
+    #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+    Sessions {
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+        #[command(subcommand)]
+        act: Option<SessionsAct>,
+    },
     /// Print a completion script
     Completions {
         /// For which shell
@@ -87,6 +128,11 @@ pub(crate) enum Act {
     Srt {
         /// [-d] [-s FILE] [--control-fd N] (-c STRING | ARGV...)
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        words: Vec<OsString>,
+    },
+    #[command(name = "__host", hide = true, disable_help_flag = true)]
+    Host {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
     #[command(name = "__witness", hide = true, disable_help_flag = true)]

@@ -2,14 +2,17 @@
 
 use super::units::{milliseconds, size, variable};
 use std::path::PathBuf;
-use stockade::{BuildError, Builder, Flags, Layer, Limits, Presence, Runtime, SettingsFile, Shape, Switch};
+use stockade::{BuildError, Builder, ClaudeSettings, Flags, Limits, Runtime, Switch};
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Policy")]
 pub(crate) struct PolicyArgs {
-    /// A settings file on top of the user's and the project's
+    /// A settings file on top of the user's and the project's: Stockade's, srt's, Claude Code's or sandbox.json
     #[arg(long, value_name = "FILE")]
     settings: Vec<PathBuf>,
+    /// Hear Claude Code's settings files, too: the project's, yours and the organisation's
+    #[arg(long)]
+    claude: bool,
     /// The policy to start from (see `stockade presets`)
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
@@ -70,6 +73,11 @@ enum Traced {
 }
 
 impl PolicyArgs {
+    /// The directory to work in.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.cwd.clone().unwrap_or_else(|| ".".into())
+    }
+
     /// A runtime with this policy, and whatever else `more` asks for.
     pub(crate) fn runtime(self, more: impl FnOnce(Builder) -> Builder) -> Result<Runtime, BuildError> {
         let mut builder = Runtime::builder().flags(Flags {
@@ -103,12 +111,10 @@ impl PolicyArgs {
             builder = builder.preset(preset);
         }
         for path in self.settings {
-            builder = builder.settings(SettingsFile {
-                path: std::path::absolute(&path).unwrap_or(path),
-                layer: Layer::Flag,
-                shape: Shape::Native,
-                presence: Presence::Named,
-            });
+            builder = builder.settings_file(std::path::absolute(&path).unwrap_or(path));
+        }
+        if self.claude {
+            builder = builder.claude_settings(ClaudeSettings::Read);
         }
         more(builder).build()
     }

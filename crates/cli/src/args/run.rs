@@ -42,6 +42,18 @@ pub(crate) struct RunArgs {
     /// Write the outcome as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Say at the end what changed in the workspace that this machine may execute later
+    ///
+    /// Git hooks, scripts of packages, build services, settings of editors and agents, programs found by
+    /// their names. Looks at the whole workspace before and after.
+    #[arg(long)]
+    pub(crate) review: bool,
+    /// Hold changes to the workspace back, to be looked at and applied later
+    ///
+    /// The command sees its changes, the workspace stays as it is. With a name, a later run under the same name
+    /// goes on where this one ended. See `stockade diff`, `apply` and `discard`.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) overlay: Option<String>,
     /// Who is asked while the command waits: tty, deny, fd:N or fd:IN,OUT
     ///
     /// With `tty` questions come on the terminal. With `fd:N` they are JSON lines on a descriptor of the
@@ -230,7 +242,6 @@ mod tests {
             (&["--memory", "1g"][..], "cgroup"),
             (&["--cpus", "1.5"], "cgroup"),
             (&["--pids", "9"], "cgroup"),
-            (&["--overlay"], "overlay"),
         ] {
             let args = run(&[words, &["x"]].concat()).unwrap();
             assert_eq!(args.absent.first(), Some((words[0], layer)));

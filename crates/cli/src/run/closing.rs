@@ -11,7 +11,7 @@ use stockade::{Exit, IgnoreList, Limits, Outcome, Violation, ViolationKind, visi
 const SHOWN: usize = 20;
 
 /// Says how it ended, where that is not the command's own business, and what was refused.
-pub(super) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
+pub(crate) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
     match outcome.exit {
         Exit::NotStarted { errno: libc::ENOENT } => voice.error(format!("{program}: command not found")),
         Exit::NotStarted { errno } => voice.error(format!("{program}: {}", words_for(errno))),

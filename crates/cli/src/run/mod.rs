@@ -4,7 +4,9 @@ mod asking;
 mod closing;
 mod events;
 mod raw;
+mod reloads;
 mod report;
+mod review;
 mod shown;
 mod signals;
 mod terminal;
@@ -14,15 +16,20 @@ mod wiring;
 use crate::args::{AbsentArgs, AskTarget, EventsTarget, PolicyArgs, RunArgs};
 use crate::ask::Stage;
 use crate::descriptor::claim;
+use crate::overlay::Held;
 use crate::refuse;
 use crate::status;
 use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use asking::{Asking, Others};
 use events::{EventLog, EventsPlace};
-pub(crate) use raw::is_wanted as raw_is_wanted;
+pub(crate) use closing::say as say_closing;
+pub(crate) use raw::{Raw, is_wanted as raw_is_wanted};
+use reloads::{Reloads, When};
 use report::Report;
-use signals::Signals;
+pub(crate) use review::ReviewWish;
+use review::Reviewing;
+pub(crate) use signals::Signals;
 use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -35,6 +42,7 @@ use stockade::{
     PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WallLayer,
 };
 use terminal::Terminal;
+pub(crate) use terminal::window_size;
 use watch::{End, watch};
 pub(crate) use wiring::TtyWish;
 use wiring::Wired;
@@ -54,6 +62,7 @@ pub(crate) struct Job {
     pub(crate) inherit: Vec<(OwnedFd, i32)>,
     pub(crate) events: Option<EventsPlace>,
     pub(crate) report: Option<PathBuf>,
+    pub(crate) review: ReviewWish,
     /// Goes on beside the command and ends with it.
     pub(crate) beside: Option<Beside>,
     /// The exit status when nothing was run.
@@ -85,6 +94,8 @@ pub(crate) enum Refusal {
     Events(#[from] events::EventsError),
     #[error(transparent)]
     Report(#[from] report::ReportError),
+    #[error(transparent)]
+    Review(#[from] stockade::ReviewError),
     #[error("cannot watch for signals and input: {0}")]
     Reactor(std::io::Error),
     #[error("the engine ended before the command did\nhint: the machine may be out of memory")]
@@ -115,8 +126,12 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
     };
     let stage = asking.stage();
     let patience = Duration::from_millis(args.ask_timeout);
-    let more = |builder: Builder| asking.give(builder.ask_timeout(patience));
-    match runtime(args.policy, &args.absent, args.provider, args.engine, more) {
+    let held = match Held::begin(args.overlay.as_deref(), &args.policy.directory()) {
+        Ok(held) => held,
+        Err(error) => return refuse(voice, error),
+    };
+    let more = |builder: Builder| held.give(asking.give(builder.ask_timeout(patience)));
+    let status = match runtime(args.policy, &args.absent, args.provider, args.engine, more) {
         Err(error) => refuse(voice, error),
         Ok(runtime) => perform(Job {
             runtime,
@@ -127,10 +142,13 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
             inherit,
             events,
             report: args.report,
+            review: if args.review { ReviewWish::Whole } else { ReviewWish::Glance },
             beside: None,
             refused: status::REFUSED,
         }),
-    }
+    };
+    held.end(voice);
+    status
 }
 
 /// The descriptors the caller named, taken before any of ours can get such a number.
@@ -210,7 +228,7 @@ pub(crate) fn perform(job: Job) -> ExitCode {
 }
 
 async fn run(job: Job) -> Result<ExitCode, Refusal> {
-    let Job { runtime, command, voice, tty, stage, inherit, events, report, beside, .. } = job;
+    let Job { runtime, command, voice, tty, stage, inherit, events, report, review, beside, .. } = job;
     let mut signals = Signals::new().map_err(Refusal::Reactor)?;
     let name = program(&command);
     let prepared = runtime.prepare(runtime.request(command))?;
@@ -219,6 +237,7 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     let Wired { wiring, terminal, shown } = wiring::choose(tty, inherit, &prepared, stage.as_ref())?;
     let mut log = events.map(EventLog::open).transpose()?;
     let report = report.map(Report::prepare).transpose()?;
+    let reviewing = Reviewing::begin(review, &prepared)?;
 
     let mut early = None;
     let mut starting = std::pin::pin!(runtime.start(prepared, wiring));
@@ -244,13 +263,17 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     }
     tell_ports(voice, &running);
     let beside = beside.map(|begin| tokio::spawn(begin(running.network().cloned())));
+    let asked_here = stage.is_some();
     let stage = stage.unwrap_or_default();
     let terminal = match running.terminal() {
         Some(outer) => Some(Terminal::begin(outer, terminal, stage).map_err(Refusal::Reactor)?),
         None => None,
     };
     voice.detail(format!("sandbox {}", running.id()));
-    let end = watch(running, &mut log, &mut signals, terminal, shown).await;
+    let when = if asked_here || terminal.is_some() { When::Afterwards } else { When::AtOnce };
+    let mut reloads = Reloads::new(voice, when);
+    let end = watch(running, &mut log, &mut signals, terminal, shown, &reviewing, &mut reloads).await;
+    reloads.finish();
     if let Some(beside) = beside {
         beside.abort();
     }
@@ -267,6 +290,7 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
                 let count = runtime.unasked();
                 voice.closing(format!("{count} of them without asking: there were too many questions"));
             }
+            reviewing.say(voice, &outcome);
             Ok(status::of_command(outcome.exit_code))
         }
         End::GivenUp(signal) => Ok(status::of_command(128 + signal)),
@@ -291,7 +315,8 @@ fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
             .warning(format!("this runs WITHOUT walls: {}", prepared.decision.reason));
     }
     let mut said = Vec::new();
-    for notice in runtime.policy().notices().iter().chain(&prepared.plan.notices) {
+    let policy = runtime.policy();
+    for notice in policy.notices().iter().chain(&prepared.plan.notices) {
         if said.contains(&&notice.text) {
             continue;
         }

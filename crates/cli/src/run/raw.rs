@@ -8,11 +8,11 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
 /// Raw mode of the terminal on descriptor 0. Ends when dropped.
-pub(super) struct Raw(());
+pub(crate) struct Raw(());
 
 impl Raw {
     /// `None` where descriptor 0 is not a terminal.
-    pub(super) fn enter() -> Option<Self> {
+    pub(crate) fn enter() -> Option<Self> {
         let before = tcgetattr(std::io::stdin()).ok()?;
         // A panic aborts the program without dropping anything.
         HOOK.call_once(|| {
@@ -32,7 +32,7 @@ impl Raw {
     }
 
     /// Once more, after a shell has had the terminal in between.
-    pub(super) fn again(&self) {
+    pub(crate) fn again(&self) {
         if let Ok(mut modes) = tcgetattr(std::io::stdin()) {
             modes.make_raw();
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &modes);

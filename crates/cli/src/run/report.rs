@@ -94,6 +94,7 @@ mod tests {
             violations: Vec::new(),
             more_violations: 0,
             network: None,
+            review: None,
             enforcement: Enforcement::default(),
         }
     }

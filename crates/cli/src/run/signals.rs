@@ -5,7 +5,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Waits for them.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
@@ -14,7 +14,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Whoever starts us with a signal ignored (`nohup`, a shell's background jobs) wants us to go on.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let wanted = |number| -> io::Result<Option<Signal>> {
             if is_ignored(number) { Ok(None) } else { signal(SignalKind::from_raw(number)).map(Some) }
         };
@@ -27,7 +27,7 @@ impl Signals {
     }
 
     /// The number of the next one. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> i32 {
+    pub(crate) async fn next(&mut self) -> i32 {
         tokio::select! {
             () = arrival(&mut self.interrupt) => libc::SIGINT,
             () = arrival(&mut self.terminate) => libc::SIGTERM,

@@ -124,7 +124,7 @@ impl Terminal {
 }
 
 /// The size of the caller's window, or a usual one.
-pub(super) fn window_size() -> WindowSize {
+pub(crate) fn window_size() -> WindowSize {
     let asked = rustix::termios::tcgetwinsize(io::stdout())
         .or_else(|_| rustix::termios::tcgetwinsize(io::stdin()))
         .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()));

@@ -1,6 +1,8 @@
 //! Follows a running command to its end.
 
 use super::events::EventLog;
+use super::reloads::Reloads;
+use super::review::Reviewing;
 use super::shown::Shown;
 use super::signals::Signals;
 use super::terminal::{Said, Terminal};
@@ -27,6 +29,8 @@ pub(super) async fn watch(
     signals: &mut Signals,
     mut terminal: Option<Terminal>,
     mut shown: Shown,
+    reviewing: &Reviewing,
+    reloads: &mut Reloads,
 ) -> End {
     let mut cancelled: Option<(i32, Instant)> = None;
     let end = loop {
@@ -47,8 +51,14 @@ pub(super) async fn watch(
             event = step(&mut running, log, &mut shown) => match event {
                 None => break End::Lost,
                 Some(event) => {
-                    let Some(event) = shown.take(event) else { continue };
+                    let Some(mut event) = shown.take(event) else { continue };
+                    reloads.hear(&event);
+                    let notices = match &mut event {
+                        Event::Exited(outcome) => reviewing.end(outcome),
+                        _ => Vec::new(),
+                    };
                     if let Some(log) = log {
+                        notices.into_iter().for_each(|notice| log.push(&Event::Notice(notice)));
                         log.push(&event);
                     }
                     if let Event::Exited(outcome) = event {

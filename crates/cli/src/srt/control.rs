@@ -2,6 +2,7 @@
 
 use crate::voice::Voice;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use stockade::{Inlet, NetworkHandle, Policy};
 
 /// Nobody writes settings this long; whoever does is stopped before the memory is gone.
@@ -11,7 +12,7 @@ const LONGEST_LINE: usize = 1 << 20;
 pub(super) struct Control {
     pub(super) number: i32,
     pub(super) voice: Voice,
-    pub(super) policy: Policy,
+    pub(super) policy: Arc<Policy>,
 }
 
 impl Control {

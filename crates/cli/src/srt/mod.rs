@@ -5,7 +5,7 @@ mod control;
 
 use crate::descriptor::{Wanted, check};
 use crate::print;
-use crate::run::{Beside, Job, TtyWish, perform};
+use crate::run::{Beside, Job, ReviewWish, TtyWish, perform};
 use crate::sys::duplicate;
 use crate::voice::{Level, Manner, Voice};
 use args::{Said, SrtArgs, parse};
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use stockade::{CommandLine, Flags, Layer, Presence, Runtime, SettingsFile, Shape, StandardSettings, Switch};
+use stockade::{CommandLine, Flags, Layer, Runtime, SettingsFile, Shape, StandardSettings, Switch};
 
 /// The settings file that is read when none is named.
 const DEFAULT_SETTINGS: &str = ".srt-settings.json";
@@ -52,7 +52,7 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
     }
     let runtime = builder.build().map_err(|error| error.to_string())?;
     let beside = control.map(|(number, descriptor)| -> Beside {
-        let control = Control { number, voice, policy: runtime.policy().clone() };
+        let control = Control { number, voice, policy: runtime.policy() };
         Box::new(move |network| Box::pin(control.follow(descriptor, network)))
     });
     Ok(perform(Job {
@@ -64,6 +64,7 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
         inherit: Vec::new(),
         events: None,
         report: None,
+        review: ReviewWish::Glance,
         beside,
         refused: FAILED,
     }))
@@ -71,16 +72,15 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
 
 /// The file that was named, or the usual one, which may be absent.
 fn settings(named: Option<PathBuf>) -> Result<Option<SettingsFile>, String> {
-    let file = |path, layer, presence| SettingsFile { path, layer, shape: Shape::Srt, presence };
     match named {
         Some(path) => {
             let path = std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok(Some(file(path, Layer::Flag, Presence::Named)))
+            Ok(Some(SettingsFile::named(path, Layer::Flag).in_shape(Shape::Srt)))
         }
         None => {
             let environment: Vec<_> = std::env::vars_os().collect();
-            Ok(stockade::home(&environment)
-                .map(|home| file(home.join(DEFAULT_SETTINGS), Layer::User, Presence::Optional)))
+            let usual = |home: PathBuf| SettingsFile::optional(home.join(DEFAULT_SETTINGS), Layer::User);
+            Ok(stockade::home(&environment).map(|home| usual(home).in_shape(Shape::Srt)))
         }
     }
 }

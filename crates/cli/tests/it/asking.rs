@@ -11,7 +11,7 @@ mod program;
 mod terminal;
 
 use crate::support::{Answer, Ran, Run, World, escape};
-use person::Person;
+pub(crate) use person::Person;
 use program::Program;
 use serde_json::Value;
 use std::ffi::OsString;

@@ -7,6 +7,8 @@ mod asking;
 #[cfg(test)]
 mod broker;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod descriptors;
 #[cfg(test)]
 mod edges;
@@ -29,6 +31,8 @@ mod names;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod overlay;
+#[cfg(test)]
 mod planted;
 #[cfg(test)]
 mod procfs;
@@ -37,7 +41,13 @@ mod protected;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+mod review;
+#[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod sessions;
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 mod srt;
 #[cfg(test)]
@@ -46,6 +56,8 @@ mod support;
 mod swapping;
 #[cfg(test)]
 mod work;
+#[cfg(test)]
+mod worktree;
 
 /// The words of one act of the probe: text, paths, whatever an operating system takes.
 macro_rules! act {

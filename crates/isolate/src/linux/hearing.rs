@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use stockade_policy::{GatewayPlan, Reply};
 use tokio::runtime::Handle;
@@ -81,6 +82,7 @@ impl Shared {
                 let descriptor = done.ok().flatten();
                 let _ = self.tell_broker(&Told::Done { id, errno }, descriptor.as_ref());
             }
+            Said::Origin { from, who } => self.notes.came_from(from, who),
             Said::Connected { id, who } => self.found(id, who),
             Said::Failed { errno, .. } => {
                 // It may have failed because the first process did, which is the better message.
@@ -93,6 +95,7 @@ impl Shared {
 
     /// Tells the command whose session this is; where that is nobody's, the oldest one. False without any.
     pub(crate) fn tell_job(&self, session: u32, heard: Heard) -> bool {
+        self.told.fetch_add(1, Ordering::Relaxed);
         let jobs = self.jobs();
         let of_session = jobs.waiting.values().find(|waiting| waiting.pid == Some(session));
         let oldest = || jobs.waiting.iter().min_by_key(|(id, _)| **id).map(|(_, waiting)| waiting);

@@ -213,6 +213,17 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
             ("mask", "the kernel limits mounts (fs.mount-max); deny a directory instead of many files")
         }
         Step::Directory => ("make the mount point of", "run `stockade plan` and look for overlapping rules"),
+        Step::Overlay => {
+            return CreateError::Step {
+                act: "lay an overlay over",
+                path,
+                hint: overlay_hint(&source),
+                source,
+            };
+        }
+        Step::Overlaid => {
+            return CreateError::Overlaid { path: path.unwrap_or_default() };
+        }
         Step::Tmpfs => ("mount a private file system on", "the machine may be out of memory"),
         Step::Content => {
             ("lay a file over", "it covers a file, not a directory; the machine may be out of memory")
@@ -243,6 +254,20 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
         Step::Serve => ("start serving", "the system may be short of descriptors or memory"),
     };
     CreateError::Step { act, path, source, hint }
+}
+
+/// What keeps the kernel from an overlay, by the error it gives.
+fn overlay_hint(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::ENODEV) => "the kernel must have overlayfs",
+        Some(libc::EPERM) => "the kernel must let user namespaces mount overlayfs (Linux 5.11)",
+        Some(libc::ELOOP | libc::EBUSY) => "the workspace and Stockade's state must not lie in one another",
+        Some(libc::ENOSPC | libc::EDQUOT) => "the file system of Stockade's state directory is full",
+        _ => {
+            "something of the host's may be mounted below the workspace, or the file system of Stockade's state \
+             directory (XDG_STATE_HOME) cannot hold an overlay's changes"
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! serves; `sandbox` is the launcher's handle on it; `exec` and `pump` start and follow one command.
 
 mod broker;
+mod claim;
 mod doors;
 mod exec;
 mod hearing;
@@ -20,7 +21,7 @@ mod sys;
 mod wire;
 
 pub use probe::{ProbeResult, probe};
-pub use sys::watch;
+pub use sys::{unread, watch};
 
 use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;

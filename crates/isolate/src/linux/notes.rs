@@ -3,8 +3,9 @@
 
 use super::broker::{Noted, Tally, Telling, Told, Who};
 use super::sandbox::{Heard, Shared};
-use crate::{BoxFuture, Ear, NetNote};
-use std::collections::HashMap;
+use crate::{BoxFuture, Ear, NetNote, NetProcess};
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use stockade_policy::{GatewayPlan, Reply};
@@ -15,6 +16,8 @@ use tokio::sync::oneshot;
 pub(crate) const FIRST_QUESTION: u64 = 1 << 32;
 /// Questions that may stand at once; the next is a no.
 const MOST_QUESTIONS: usize = 256;
+/// Connections whose processes are remembered.
+const MOST_ORIGINS: usize = 8192;
 /// How long the broker has to say who it was.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -30,6 +33,9 @@ struct Ledger {
     sought: HashMap<u64, Sought>,
     /// Questions that stand.
     asked: HashMap<u64, oneshot::Sender<Reply>>,
+    /// Who made the last connections, and their order, oldest first.
+    origins: HashMap<SocketAddr, Who>,
+    order: VecDeque<SocketAddr>,
     /// How often the rules have changed.
     version: u64,
     closed: bool,
@@ -57,6 +63,26 @@ impl Notes {
         let mut ledger = self.ledger();
         ledger.version += 1;
         ledger.version
+    }
+
+    /// A process made a connection from here.
+    pub(crate) fn came_from(&self, from: SocketAddr, who: Who) {
+        let mut ledger = self.ledger();
+        if ledger.origins.insert(from, who).is_none() {
+            ledger.order.push_back(from);
+        }
+        if ledger.order.len() > MOST_ORIGINS
+            && let Some(oldest) = ledger.order.pop_front()
+        {
+            ledger.origins.remove(&oldest);
+        }
+    }
+
+    fn origin(&self, peer: SocketAddr) -> Option<NetProcess> {
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let ledger = self.ledger();
+        let who = ledger.origins.get(&peer)?;
+        Some(NetProcess { pid: who.pid, program: who.program.clone() })
     }
 
     /// Nobody is left to be told or asked: what waits for an answer hears a no.
@@ -218,6 +244,10 @@ fn noted(note: NetNote) -> Noted {
 pub(crate) struct Listening(pub(crate) Weak<Shared>);
 
 impl Ear for Listening {
+    fn process(&self, peer: SocketAddr) -> Option<NetProcess> {
+        self.0.upgrade()?.notes.origin(peer)
+    }
+
     fn refused(&self, note: NetNote) {
         if let Some(shared) = self.0.upgrade() {
             shared.note_refusal(note);

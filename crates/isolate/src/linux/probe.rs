@@ -4,6 +4,7 @@ use super::doors::TRANSPARENT_PORT;
 use super::script::MIN_LANDLOCK_ABI;
 use super::sys::{self, Reach, Side};
 use rustix::fd::AsFd;
+use rustix::io::Errno;
 use std::fs;
 use stockade_policy::{LayerState, WallLayer};
 
@@ -75,21 +76,29 @@ pub fn probe() -> Vec<ProbeResult> {
             "the kernel needs CONFIG_SECCOMP_FILTER".into(),
         )
     });
-    results.push(gateway());
+    let gateway = gateway();
+    // Whoever may not make one has no use for a kernel that could.
+    if let Err(refused) = &gateway
+        && let Some(users) = results.iter_mut().find(|result| result.layer == WallLayer::UserNamespace)
+    {
+        *users = missing(WallLayer::UserNamespace, format!("refused ({refused})"), namespace_hint());
+    }
+    results.push(gateway.unwrap_or_else(|errno| {
+        missing(WallLayer::Gateway, format!("no network of its own ({errno})"), namespace_hint())
+    }));
     results.push(enforced(WallLayer::Privileges, String::new()));
     results.push(enforced(WallLayer::ProcessLimits, String::new()));
     results
 }
 
-/// Whether connections can be led to a gateway.
-fn gateway() -> ProbeResult {
+/// Whether connections can be led to a gateway; an error where there are no namespaces to try it in.
+fn gateway() -> Result<ProbeResult, Errno> {
     let absent = |reason: String, hint: &str| missing(WallLayer::Gateway, reason, hint.into());
-    let probe = match sys::clone_init(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) {
-        Ok(Side::Init) => try_redirect(),
-        Ok(Side::Launcher { pidfd, .. }) => pidfd,
-        Err(errno) => return absent(format!("no network of its own ({errno})"), &namespace_hint()),
+    let probe = match sys::clone_init(libc::CLONE_NEWUSER | libc::CLONE_NEWNET)? {
+        Side::Init => try_redirect(),
+        Side::Launcher { pidfd, .. } => pidfd,
     };
-    match sys::exit_status(probe.as_fd()) {
+    Ok(match sys::exit_status(probe.as_fd()) {
         Some(0) => enforced(WallLayer::Gateway, "nft redirect, IPv4 and IPv6".into()),
         Some(ONLY_V4) => enforced(WallLayer::Gateway, "nft redirect, IPv4 only".into()),
         Some(errno) => {
@@ -97,7 +106,7 @@ fn gateway() -> ProbeResult {
             absent(format!("connections cannot be led to it ({error})"), REDIRECT_HINT)
         }
         None => absent("the attempt ended without an answer".into(), REDIRECT_HINT),
-    }
+    })
 }
 
 /// No error number is so high.

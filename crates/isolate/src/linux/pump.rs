@@ -4,7 +4,7 @@ use super::broker::Noted;
 use super::sandbox::{Heard, Job};
 use super::wire::{Order, Report};
 use crate::running::Wish;
-use crate::{Command, Running};
+use crate::{Afterwards, Command, Running};
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,7 @@ impl Pump {
             more_violations: 0,
             sequence: 0,
             asked: HashMap::new(),
+            afterwards: command.afterwards,
             pump: self,
         };
         tokio::spawn(follower.follow(wished));
@@ -92,6 +93,7 @@ struct Follower {
     sequence: u64,
     /// Questions that stand, and what each is about.
     asked: HashMap<u64, Violation>,
+    afterwards: Afterwards,
 }
 
 /// What woke the follower.
@@ -143,6 +145,11 @@ impl Follower {
                     self.signal(signal).await;
                 }
                 Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply).await,
+                Woken::Wish(Some(Wish::Turn(told))) => {
+                    self.violations.clear();
+                    // Who does not listen any more does not want to know.
+                    let _ = told.send(std::mem::take(&mut self.more_violations));
+                }
                 Woken::Wish(None) => {
                     // The caller dropped its handle: nobody is left who wants the command.
                     wished_for = false;
@@ -227,6 +234,9 @@ impl Follower {
 
     async fn kill_all(&mut self) {
         self.grace = None;
+        if self.afterwards == Afterwards::Beside {
+            return self.signal(libc::SIGKILL).await;
+        }
         self.last_resort.get_or_insert(Instant::now() + LAST_RESORT);
         let _ = self.pump.job.shared.send(Order::KillAll, &[]).await;
     }
@@ -332,6 +342,7 @@ impl Follower {
             violations: self.violations,
             more_violations: self.more_violations,
             network: None,
+            review: None,
             enforcement,
         };
         let _ = self.events.send(Event::Exited(Box::new(outcome))).await;

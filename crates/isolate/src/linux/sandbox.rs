@@ -1,6 +1,7 @@
 //! The launcher's handle on a live sandbox.
 
 use super::broker::{BrokerHandle, Noted};
+use super::claim;
 use super::doors::Arrivals;
 use super::exec::{self, Prepared};
 use super::launch::{self, launch};
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     progress: watch::Sender<Progress>,
     /// The broker ended before the first process did.
     pub(crate) unbrokered: AtomicBool,
+    /// How often commands were told that something was refused.
+    pub(crate) told: AtomicU64,
 }
 
 /// How far the sandbox's life has come.
@@ -129,6 +132,7 @@ impl NativeSandbox {
         let landlock_abi = sys::landlock_abi();
         let enforcement = layers::settle(&plan, landlock_abi)?;
         let script = Script::compile(&plan, landlock_abi)?;
+        let overlays = claim::overlays(&plan)?;
         let launched = launch(&plan, &script)?;
         let shared = Arc::new(Shared {
             id: new_id(),
@@ -144,8 +148,9 @@ impl NativeSandbox {
             jobs: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
             unbrokered: AtomicBool::new(false),
+            told: AtomicU64::new(0),
         });
-        tokio::spawn(keep(Arc::clone(&shared)));
+        tokio::spawn(keep(Arc::clone(&shared), overlays));
         Ok(Self { shared })
     }
 
@@ -212,6 +217,11 @@ impl Sandbox for NativeSandbox {
 
     fn doors(&self) -> Vec<DoorSocket> {
         self.shared.arrivals.give_away()
+    }
+
+    fn hear(&self) -> u64 {
+        self.shared.hear_what_was_said();
+        self.shared.told.load(Ordering::Relaxed)
     }
 
     fn teller(&self) -> Teller {
@@ -388,7 +398,7 @@ fn take_report(socket: &OwnedFd) -> io::Result<Option<Reported>> {
 }
 
 /// Hands on what first process and broker say until the first process is gone, then reaps it.
-async fn keep(shared: Arc<Shared>) {
+async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
     let mut brokered = true;
     loop {
         tokio::select! {
@@ -421,10 +431,19 @@ async fn keep(shared: Arc<Shared>) {
     // Readable means ended, so that reaping does not block.
     let _ = shared.pidfd.readable().await;
     let _ = sys::reap_pidfd(shared.pidfd.as_fd());
+    drop(overlays);
     shared.progress.send_modify(|progress| progress.gone = true);
 }
 
 impl Shared {
+    /// What a command was refused was said before it ended.
+    fn hear_what_was_said(&self) {
+        while let Some(said) = self.broker.as_ref().and_then(BrokerHandle::said) {
+            self.hear_broker(said);
+        }
+        self.tell_what_is_sought();
+    }
+
     fn hear_init(&self, report: Report, mut carried: Vec<OwnedFd>) {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } => {
@@ -432,11 +451,7 @@ impl Shared {
                 id
             }
             Report::Exited { id, .. } => {
-                // What it was refused was said before it ended.
-                while let Some(said) = self.broker.as_ref().and_then(BrokerHandle::said) {
-                    self.hear_broker(said);
-                }
-                self.tell_what_is_sought();
+                self.hear_what_was_said();
                 id
             }
             Report::Doors { doors } => {

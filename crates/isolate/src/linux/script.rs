@@ -104,15 +104,34 @@ pub(crate) struct MountStep {
 pub(crate) enum Target {
     /// On the host's files: it must be there and be what was checked.
     Host,
+    /// On an overlay over the host's files: it must be there; that it is what was checked shows below.
+    Overlay,
     /// On a file system of ours: make it.
     Ours,
 }
 
+/// Where a bind's tree is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// From the host.
+    Host,
+    /// From the overlay that was laid over the host's files there.
+    Overlay,
+}
+
 pub(crate) enum StepKind {
-    /// Attributes are added to a clone of the host's tree at the same path.
+    /// Attributes are added to a clone of the tree at the same path.
     Bind {
         identity: Identity,
         attributes: u64,
+        source: Source,
+    },
+    /// The host's tree at the same path below a layer of changes.
+    Overlay {
+        identity: Identity,
+        attributes: u64,
+        /// Where the layer is, relative to the root.
+        directory: CString,
     },
     Mask {
         identity: Identity,
@@ -126,6 +145,13 @@ pub(crate) enum StepKind {
     Proc,
     Symlink {
         target: CString,
+    },
+    /// A directory of the launcher's, from elsewhere on the host.
+    Channel {
+        identity: Identity,
+        attributes: u64,
+        /// Relative to the root.
+        source: CString,
     },
     /// A read-only file of our own.
     Content {
@@ -154,6 +180,10 @@ impl Script {
         steps.sort_by_key(|step| matches!(step.kind, StepKind::Proc));
         if !matches!(steps.last(), Some(MountStep { kind: StepKind::Proc, .. })) {
             return Err(CreateError::Plan { reason: "it has no /proc".into() });
+        }
+        let overlays = steps.iter().filter(|step| matches!(step.kind, StepKind::Overlay { .. })).count();
+        if overlays > 1 {
+            return Err(CreateError::Plan { reason: "it has more than one overlay".into() });
         }
         let caller = Caller::ours();
         let recording = if plan.broker.is_some() { Recording::Broker } else { Recording::Nobody };
@@ -195,8 +225,14 @@ fn step(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Result<MountStep, Crea
     }
     let kind = match &mount.kind {
         MountKind::Bind { identity, rights } => {
-            StepKind::Bind { identity: *identity, attributes: attributes(*rights) }
+            let source = if overlaid(&mount.path, kinds) { Source::Overlay } else { Source::Host };
+            StepKind::Bind { identity: *identity, attributes: attributes(*rights), source }
         }
+        MountKind::Overlay { identity, rights, directory } => StepKind::Overlay {
+            identity: *identity,
+            attributes: attributes(*rights),
+            directory: c_path(directory.strip_prefix("/").map_err(|_| not_absolute(directory))?)?,
+        },
         MountKind::Mask { identity, look } => StepKind::Mask { identity: *identity, look: *look },
         MountKind::Tmpfs { mode, size } => StepKind::Tmpfs {
             mode: number(format!("{mode:o}"))?,
@@ -206,6 +242,11 @@ fn step(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Result<MountStep, Crea
         MountKind::Proc if mount.path == Path::new("/proc") => StepKind::Proc,
         MountKind::Proc => return Err(CreateError::Plan { reason: "proc must be at /proc".into() }),
         MountKind::Content { data, mode } => StepKind::Content { data: data.clone(), mode: *mode },
+        MountKind::Channel { source, identity } => StepKind::Channel {
+            identity: *identity,
+            attributes: attributes(Rights { read: true, write: false, execute: false }),
+            source: c_path(source.strip_prefix("/").map_err(|_| not_absolute(source))?)?,
+        },
         MountKind::Symlink { target } => StepKind::Symlink { target: c_path(target)? },
     };
     Ok(MountStep {
@@ -220,12 +261,19 @@ fn step(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Result<MountStep, Crea
 
 /// A mount point lies on our own files if the nearest mount above it is one of ours.
 fn target(plan: &Plan, mount: &Mount, kinds: &Kinds<'_>) -> Target {
-    let above = mount.path.ancestors().skip(1).find_map(|above| kinds.get(above));
+    let above = mount.path.ancestors().skip(1).find_map(|above| Some((above, kinds.get(above)?)));
     match above {
         None if plan.root == RootView::Listed => Target::Ours,
-        None | Some(MountKind::Bind { .. }) => Target::Host,
+        Some((_, MountKind::Overlay { .. })) => Target::Overlay,
+        Some((path, MountKind::Bind { .. })) if overlaid(path, kinds) => Target::Overlay,
+        None | Some((_, MountKind::Bind { .. })) => Target::Host,
         Some(_) => Target::Ours,
     }
+}
+
+/// Whether a path lies below an overlay.
+fn overlaid(path: &Path, kinds: &Kinds<'_>) -> bool {
+    path.ancestors().skip(1).any(|above| matches!(kinds.get(above), Some(MountKind::Overlay { .. })))
 }
 
 fn attributes(rights: Rights) -> u64 {
@@ -259,7 +307,9 @@ fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError>
         match &mount.kind {
             // What a link leads to has its own rule.
             MountKind::Bind { identity, .. } if identity.kind == FileKind::Symlink => {}
-            MountKind::Bind { identity, rights } => allow(&mount.path, access(*rights, identity.kind))?,
+            MountKind::Bind { identity, rights } | MountKind::Overlay { identity, rights, .. } => {
+                allow(&mount.path, access(*rights, identity.kind))?;
+            }
             MountKind::Tmpfs { .. } => allow(&mount.path, u64::MAX)?,
             MountKind::Dev => {
                 allow(&mount.path, device)?;
@@ -270,6 +320,7 @@ fn landlock(plan: &Plan, handled: u64) -> Result<Vec<LandlockStep>, CreateError>
                 allow(&mount.path, rights::READ_DIR)?;
             }
             MountKind::Content { .. } => allow(&mount.path, rights::READ_FILE)?,
+            MountKind::Channel { .. } => allow(&mount.path, rights::READ_FILE | rights::WRITE_FILE)?,
             MountKind::Mask { .. } | MountKind::Symlink { .. } => {}
         }
     }

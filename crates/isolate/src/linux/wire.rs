@@ -73,7 +73,7 @@ macro_rules! numbered {
 
 numbered! {
     /// Steps of building the walls.
-    Step { Network, Gateway, Doors, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Content, Device, Proc, Cover, Pivot, Privileges, Seccomp, Broker, Serve }
+    Step { Network, Gateway, Doors, Root, Staging, Open, Changed, Bind, Mask, Directory, Tmpfs, Overlay, Overlaid, Content, Device, Proc, Cover, Pivot, Privileges, Seccomp, Broker, Serve }
 }
 
 numbered! {

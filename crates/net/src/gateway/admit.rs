@@ -5,6 +5,7 @@ use super::asking::Answered;
 use super::meter::{Meter, limit_refusal};
 use super::registry::Grant;
 use super::ward::Ward;
+use crate::peer::peer;
 use crate::{NetRecord, Verdict};
 use std::sync::Arc;
 use std::time::Instant;
@@ -126,6 +127,7 @@ impl Ward {
     fn refused_record(&self, wanted: &Wanted, refusal: &NetRefusal) -> NetRecord {
         self.count_refused(&wanted.target);
         NetRecord {
+            peer: peer(),
             via: wanted.via,
             target: wanted.target.to_string(),
             address: None,

@@ -6,10 +6,11 @@ use super::places::Place;
 use super::registry::{Entry, Grant};
 use super::ward::Ward;
 use crate::dial::Upstream;
+use crate::peer::peer;
 use crate::{NetRecord, Verdict, Via};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use stockade_policy::{
     Allowance, Cause, DomainPattern, DomainRule, Host, HostPattern, NetJudge, NetRefusal, Protocol, Target,
@@ -46,18 +47,16 @@ pub(crate) struct Admitted {
     ward: Arc<Ward>,
     meter: Arc<Meter>,
     entry: Arc<Entry>,
+    /// Who is at the inner end.
+    peer: Option<SocketAddr>,
     started: Instant,
     /// A connection made ahead of time, for whoever dials next.
     ready: Mutex<Option<Upstream>>,
-    ending: Mutex<Ending>,
+    verdict: Mutex<Verdict>,
+    /// What was dialled; requests that began before that want to know, too.
+    dialled: Arc<OnceLock<SocketAddr>>,
     /// Whether its requests are recorded one by one.
     itemised: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Ending {
-    verdict: Verdict,
-    address: Option<SocketAddr>,
 }
 
 impl Admitted {
@@ -75,9 +74,11 @@ impl Admitted {
             ward,
             meter,
             entry,
+            peer: peer(),
             started: Instant::now(),
             ready: Mutex::new(None),
-            ending: Mutex::new(Ending { verdict: Verdict::Allowed, address: None }),
+            verdict: Mutex::new(Verdict::Allowed),
+            dialled: Arc::default(),
             itemised: AtomicBool::new(false),
         }
     }
@@ -94,7 +95,7 @@ impl Admitted {
 
     /// Refuses what was let in before more was known about it. The record will say so.
     pub(crate) fn refuse(&self, refusal: NetRefusal) -> Denied {
-        self.ending(|ending| ending.verdict = Verdict::Refused);
+        self.ends(Verdict::Refused);
         self.ward.refuse(refusal)
     }
 
@@ -117,7 +118,7 @@ impl Admitted {
 
     /// A limit keeps it from going on; whoever is to know has been told.
     pub(crate) fn limited(&self) {
-        self.ending(|ending| ending.verdict = Verdict::Refused);
+        self.ends(Verdict::Refused);
     }
 
     /// Everything the client will ever say has been passed on.
@@ -127,12 +128,15 @@ impl Admitted {
 
     /// The other side could not be reached.
     pub(crate) fn failed(&self) {
-        self.ending(|ending| ending.verdict = Verdict::Failed);
+        self.ends(Verdict::Failed);
     }
 
     /// What was dialled: the target, or a proxy that leads there.
     pub(crate) fn reached(&self, address: Option<SocketAddr>) {
-        self.ending(|ending| ending.address = address);
+        if let Some(address) = address {
+            // Where several connections serve its requests, the first is told.
+            self.dialled.get_or_init(|| address);
+        }
     }
 
     /// The target's own address was dialled; another plan may refuse it.
@@ -187,8 +191,12 @@ impl Admitted {
         &self.ward
     }
 
-    pub(super) fn address(&self) -> Option<SocketAddr> {
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner).address
+    pub(super) fn dialled(&self) -> &Arc<OnceLock<SocketAddr>> {
+        &self.dialled
+    }
+
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        self.peer
     }
 
     /// From now on each request has a record of its own, and the connection none.
@@ -196,8 +204,8 @@ impl Admitted {
         self.itemised.store(true, Ordering::Relaxed);
     }
 
-    fn ending(&self, change: impl FnOnce(&mut Ending)) {
-        change(&mut self.ending.lock().unwrap_or_else(PoisonError::into_inner));
+    fn ends(&self, verdict: Verdict) {
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
     }
 }
 
@@ -220,19 +228,20 @@ fn with_grant(judge: &NetJudge, target: &Target, allowance: &Allowance) -> NetJu
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.ward.forget(&self.entry);
-        let ending = self.ending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.ward.count_end(&self.target, &self.meter, ending.verdict);
+        let verdict = *self.verdict.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.ward.count_end(&self.target, &self.meter, verdict);
         if self.itemised.load(Ordering::Relaxed) {
             return;
         }
         let (sent, received) = self.meter.totals();
         self.ward.witness().record(NetRecord {
+            peer: self.peer,
             via: self.via,
             target: self.target.to_string(),
-            address: ending.address,
+            address: self.dialled.get().copied(),
             request: None,
             status: None,
-            verdict: ending.verdict,
+            verdict,
             rule: Some(self.allowance.rule.clone()),
             sent,
             received,

@@ -5,8 +5,8 @@ use super::meter::Direction;
 use super::ward::Ward;
 use crate::{NetRecord, Verdict};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use stockade_policy::{Allowance, Target};
 
@@ -19,7 +19,8 @@ pub(crate) struct Exchange {
     target: Target,
     via: crate::Via,
     allowance: Allowance,
-    address: Option<SocketAddr>,
+    peer: Option<SocketAddr>,
+    dialled: Arc<OnceLock<SocketAddr>>,
     request: (String, String),
     status: AtomicU16,
     verdict: std::sync::Mutex<Verdict>,
@@ -37,7 +38,8 @@ impl Admitted {
             target: self.target.clone(),
             via: self.via,
             allowance: self.allowance.clone(),
-            address: self.address(),
+            peer: self.peer(),
+            dialled: Arc::clone(self.dialled()),
             request: (method.to_owned(), path.to_owned()),
             status: AtomicU16::new(0),
             verdict: std::sync::Mutex::new(Verdict::Allowed),
@@ -74,9 +76,10 @@ impl Drop for Exchange {
         let verdict = *self.verdict.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         let status = self.status.load(Ordering::Relaxed);
         self.ward.witness().record(NetRecord {
+            peer: self.peer,
             via: self.via,
             target: self.target.to_string(),
-            address: self.address,
+            address: self.dialled.get().copied(),
             request: Some(std::mem::take(&mut self.request)),
             status: (status != 0).then_some(status),
             verdict,

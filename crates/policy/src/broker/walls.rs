@@ -16,9 +16,11 @@ impl Judge {
         // A parent comes before what lies below it.
         let mount = self.plan.mounts.iter().rev().find(|mount| holds(&mount.path, path));
         let rights = match mount.map(|mount| &mount.kind) {
-            Some(MountKind::Bind { rights, .. }) => *rights,
+            Some(MountKind::Bind { rights, .. } | MountKind::Overlay { rights, .. }) => *rights,
             Some(MountKind::Mask { .. }) => NOTHING,
             Some(MountKind::Tmpfs { .. } | MountKind::Dev) => Rights::ALL,
+            // The mount itself is read-only; pipes can be written all the same.
+            Some(MountKind::Channel { .. }) => Rights { read: true, write: true, execute: false },
             Some(MountKind::Proc) if wants.write => {
                 return Some(protected(None, "the kernel's own files stay as they are"));
             }

@@ -2,8 +2,9 @@
 
 use super::Draft;
 use super::layer::Voice;
-use crate::inputs::{SettingsFile, Shape};
+use crate::inputs::SettingsFile;
 use crate::pattern::{Glob, Pattern, PatternError, Reading};
+use crate::policy::Manner;
 use crate::rules::{List, Place, Rule, SourceId};
 use crate::settings::PathEntry;
 use crate::settings::native::{Caches, OnOff, ReadScope, Temporary};
@@ -17,7 +18,7 @@ impl Draft {
     pub(super) fn add_builtin(&mut self, files: &dyn Files) {
         self.add_own();
         self.add_private(files);
-        if self.policy.shape == Shape::Native && self.policy.preset != presets::UNRESTRICTED {
+        if self.policy.manner == Manner::Native && self.policy.preset != presets::UNRESTRICTED {
             self.add_deny_read();
             if self.policy.read_scope == ReadScope::Workspace {
                 self.add_system();
@@ -49,7 +50,7 @@ impl Draft {
                 self.add_rule(List::Own, Place::Literal(path.clone()), &path.to_string_lossy(), source);
             }
         }
-        let wanted = self.policy.shape == Shape::Native && self.policy.caches == Caches::Persistent;
+        let wanted = self.policy.manner == Manner::Native && self.policy.caches == Caches::Persistent;
         if let Some(path) = own.tool_cache.filter(|_| wanted) {
             let text = path.to_string_lossy().into_owned();
             self.add_rule(List::ToolCache, Place::Literal(path), &text, source);
@@ -79,7 +80,7 @@ impl Draft {
         // Anybody may make names in /tmp; a link there could lead anywhere.
         let is_directory =
             |path: &str| files.look(Path::new(path)).is_ok_and(|found| found.kind == FileKind::Directory);
-        if self.policy.shape == Shape::Srt && is_directory(SRT_TEMPORARY) {
+        if self.policy.manner == Manner::Srt && is_directory(SRT_TEMPORARY) {
             let source = self.builtin("srt's temporary directory");
             self.add_rule(List::AllowWrite, Place::Literal(SRT_TEMPORARY.into()), SRT_TEMPORARY, source);
             self.policy.environment.temporary = Some(PathBuf::from(SRT_TEMPORARY));
@@ -143,9 +144,9 @@ impl Draft {
             }
             // Work changes a repository's settings all the time, so the broker judges their content. srt's
             // users expect them to stay as they are.
-            let list = match self.policy.shape {
-                Shape::Native => List::Checked,
-                Shape::Srt => List::Protected,
+            let list = match self.policy.manner {
+                Manner::Native => List::Checked,
+                Manner::Srt => List::Protected,
             };
             let kept = |name: &&String| on.git_config == OnOff::On || *name != "config";
             for name in names.git_settings.iter().filter(kept) {
@@ -154,8 +155,8 @@ impl Draft {
             }
             self.add_rule(List::Protected, Place::GitFile, ".git", source);
         }
-        match self.policy.shape {
-            Shape::Native => {
+        match self.policy.manner {
+            Manner::Native => {
                 for (switch, group) in [
                     (on.git, &names.git),
                     (on.shell, &names.shell),
@@ -165,7 +166,7 @@ impl Draft {
                     roots.extend(group.iter().filter(|_| switch == OnOff::On));
                 }
             }
-            Shape::Srt => {
+            Manner::Srt => {
                 roots.extend(&names.srt);
                 for name in &names.srt_ide {
                     let place = Place::AtRootsOutsideModules(Glob::relative(name));

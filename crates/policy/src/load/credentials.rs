@@ -4,8 +4,8 @@ use super::Draft;
 use super::layer::Voice;
 use crate::domain::DomainPattern;
 use crate::environment::is_identifier;
-use crate::inputs::Shape;
 use crate::pattern::Reading;
+use crate::policy::Manner;
 use crate::rules::{List, Place, Rule};
 use crate::settings::PathEntry;
 use crate::settings::check::Findings;
@@ -34,7 +34,7 @@ impl Draft {
     /// into without being listed.
     fn credential_reach(&self) -> Reach {
         let network = &self.policy.network;
-        let looks = self.policy.shape == Shape::Native || network.gateway.tls_terminate.is_some();
+        let looks = self.policy.manner == Manner::Native || network.gateway.tls_terminate.is_some();
         Reach {
             allowed: network.allowed.iter().map(|rule| rule.pattern.clone()).collect(),
             public_hosts: network.public_hosts,
@@ -97,13 +97,13 @@ impl Draft {
         voice: Voice,
         key: &str,
     ) {
-        let hosts = match (&entry.inject_hosts, self.policy.shape) {
+        let hosts = match (&entry.inject_hosts, self.policy.manner) {
             (Some(hosts), _) => {
                 hosts.iter().filter_map(|host| DomainPattern::parse_allowed(host).ok()).collect()
             }
-            (None, Shape::Native) => Vec::new(),
+            (None, Manner::Native) => Vec::new(),
             // srt's users mean every host they allow.
-            (None, Shape::Srt) => {
+            (None, Manner::Srt) => {
                 self.policy.network.allowed.iter().map(|rule| rule.pattern.clone()).collect()
             }
         };

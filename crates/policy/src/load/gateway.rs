@@ -4,8 +4,8 @@ use super::Draft;
 use super::layer::Voice;
 use crate::Switch;
 use crate::domain::DomainPattern;
-use crate::inputs::Shape;
 use crate::pattern::{Pattern, Reading};
+use crate::policy::Manner;
 use crate::rules::List;
 use crate::settings::network::{NetworkSettings, ParentProxy, TlsTerminate};
 use crate::settings::{PathEntry, SettingsError, nearest};
@@ -185,7 +185,7 @@ impl Draft {
     /// Proxies inside are what leads to the ones on these ports.
     fn warn_about_ports(&mut self) {
         let network = &self.policy.network;
-        if self.policy.shape == Shape::Srt || network.proxies == Switch::Allowed {
+        if self.policy.manner == Manner::Srt || network.proxies == Switch::Allowed {
             return;
         }
         let ports = [
@@ -202,7 +202,7 @@ impl Draft {
     /// Rules about requests, and secrets, for a host whose TLS is passed through would do nothing.
     fn check_exclusions(&mut self) {
         let network = &self.policy.network;
-        let tls = network.gateway.tls_terminate.as_ref().filter(|_| self.policy.shape == Shape::Native);
+        let tls = network.gateway.tls_terminate.as_ref().filter(|_| self.policy.manner == Manner::Native);
         let excluded = tls.iter().flat_map(|tls| &tls.exclude_domains);
         let excluded: Vec<_> = excluded.filter_map(|text| DomainPattern::parse_denied(text).ok()).collect();
         let ruled = network.requests.iter().map(|rule| (&rule.pattern, &rule.rule));

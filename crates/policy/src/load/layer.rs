@@ -2,6 +2,7 @@
 
 use super::Draft;
 use crate::Layer;
+use crate::inputs::{SettingsFile, Trust};
 use crate::pattern::{Pattern, Reading};
 use crate::policy::WorkspaceGrant;
 use crate::rules::{List, Rule, SourceId};
@@ -12,15 +13,35 @@ use crate::settings::{PathEntry, SettingsError};
 pub(super) struct Voice {
     pub(super) source: SourceId,
     pub(super) layer: Layer,
+    trust: Trust,
 }
 
 impl Voice {
     pub(super) fn new(source: SourceId, layer: Layer) -> Self {
-        Self { source, layer }
+        Self { source, layer, trust: Trust::Untrusted }
     }
 
-    /// Project and managed settings may take away, never give.
+    /// The voice of a settings file.
+    pub(super) fn of_file(source: SourceId, file: &SettingsFile) -> Self {
+        Self { source, layer: file.layer, trust: file.trust }
+    }
+
+    /// The same voice in another part of its file.
+    pub(super) fn within(self, source: SourceId) -> Self {
+        Self { source, ..self }
+    }
+
+    /// Project and managed settings may take away, never give; a project's may where its user trusts it.
     pub(super) fn may_loosen(self) -> bool {
+        match self.layer {
+            Layer::Project => self.trust == Trust::Trusted,
+            Layer::Managed => false,
+            _ => true,
+        }
+    }
+
+    /// Walls are taken down by nobody but the user.
+    pub(super) fn may_take_down(self) -> bool {
         !matches!(self.layer, Layer::Project | Layer::Managed)
     }
 }
@@ -28,12 +49,17 @@ impl Voice {
 impl Draft {
     /// Says that a value was not heard.
     pub(super) fn ignore(&mut self, voice: Voice, key: &str, value: &str) {
-        let who = if voice.layer == Layer::Managed { "managed" } else { "project" };
+        let why = match (voice.layer, voice.trust) {
+            (Layer::Managed, _) => "managed settings may only tighten",
+            (_, Trust::Trusted) => {
+                "no project may say that, trusted or not; put it in your own settings if you want it"
+            }
+            _ => "project settings may only tighten; put it in your own settings if you want it",
+        };
         let file = self.policy.book.source_name(voice.source);
-        let advice =
-            if voice.layer == Layer::Managed { "" } else { "; put it in your own settings if you want it" };
+        let key = self.policy.book.key(voice.source, key);
         let value = if value.is_empty() { String::new() } else { format!(" ({value})") };
-        self.warn(format!("{file} {key}{value} is ignored: {who} settings may only tighten{advice}"));
+        self.warn(format!("{file} {key}{value} is ignored: {why}"));
     }
 
     /// Something wrong with a value of this layer.
@@ -49,7 +75,8 @@ impl Draft {
         self.errors.push(if key.is_empty() {
             SettingsError::Flag { flag: source, reason, hint }
         } else {
-            SettingsError::Invalid { source_name: source, key: key.to_owned(), reason, hint }
+            let key = self.policy.book.key(voice.source, key);
+            SettingsError::Invalid { source_name: source, key, reason, hint }
         });
     }
 
@@ -76,17 +103,30 @@ impl Draft {
         entry: &PathEntry,
         reading: Reading,
     ) {
+        self.add_written(voice, list, (key, index), entry.text(), entry, reading);
+    }
+
+    /// Adds one entry that the file spells in another way.
+    pub(super) fn add_written(
+        &mut self,
+        voice: Voice,
+        list: List,
+        (key, index): (&'static str, usize),
+        written: &str,
+        entry: &PathEntry,
+        reading: Reading,
+    ) {
         let full_key = || if key.is_empty() { String::new() } else { format!("{key}[{index}]") };
         let gives = matches!(list, List::AllowRead | List::AllowWrite | List::AllowExecute);
         if gives && !voice.may_loosen() {
-            return self.ignore(voice, &full_key(), entry.text());
+            return self.ignore(voice, &full_key(), written);
         }
         let list = if list == List::DenyRead && voice.layer == Layer::Managed { List::Seal } else { list };
         let parsed = self.patterns(entry, reading);
         let patterns = match parsed {
             Ok(patterns) => patterns,
             Err(error) => {
-                return self.wrong(voice, &full_key(), format!("{:?}: {error}", entry.text()), error.hint());
+                return self.wrong(voice, &full_key(), format!("{written:?}: {error}"), error.hint());
             }
         };
         for pattern in patterns {
@@ -97,7 +137,7 @@ impl Draft {
             self.policy.book.add(Rule {
                 list,
                 place: pattern.into(),
-                text: entry.text().into(),
+                text: written.into(),
                 source: voice.source,
                 key: (!key.is_empty()).then_some((key, index)),
             });

@@ -1,33 +1,44 @@
 //! From inputs to a [`Policy`]: read every file, put the layers on top of each other, add what is built in.
 
 mod builtin;
+mod claude;
+mod commands;
 mod credentials;
 mod gateway;
 mod grants;
 mod layer;
 mod native;
 mod network;
+mod permissions;
 mod protection;
 mod reach;
 mod records;
 mod requests;
 mod revise;
+mod simple;
 mod srt;
+mod told;
 mod workspace;
+mod worktree;
 
+use crate::command::CommandRules;
 use crate::environment::EnvironmentRules;
 use crate::inputs::{Inputs, Presence, SettingsFile, Shape};
 use crate::network::NetworkRules;
 use crate::pattern::{self, Pattern, PatternError, Reading, Surroundings};
-use crate::policy::{Policy, WorkspaceGrant};
+use crate::policy::{Manner, Policy, WorkspaceGrant};
 use crate::presets;
 use crate::rules::Book;
+use crate::settings::claude::ClaudeSettings;
 use crate::settings::credentials::Credentials;
 use crate::settings::native::{Caches, ReadScope, RequireLayers, Settings, Temporary};
 use crate::settings::read::{self, UnknownKeys};
+use crate::settings::simple::SimpleSettings;
 use crate::settings::srt::SrtSettings;
 use crate::settings::{PathEntry, SettingsError, SettingsErrors, nearest};
-use crate::{AuditMode, Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch, ViolationRules};
+use crate::{
+    AuditMode, Files, Layer, Limits, Notice, NoticeWeight, Origin, RuleRef, Switch, Trust, ViolationRules,
+};
 use layer::Voice;
 use protection::Switches;
 pub(crate) use revise::revise;
@@ -51,6 +62,8 @@ struct Draft {
     bare_by_setting: Option<RuleRef>,
     /// How many rules about requests, from the first, come from layers that may only tighten.
     tight_requests: usize,
+    /// The managed file whose hosts are all that may be reached.
+    managed_domains_only: Option<Voice>,
     /// Looked at when every host is known.
     credentials: Vec<(Credentials, Voice)>,
 }
@@ -58,23 +71,29 @@ struct Draft {
 enum Parsed {
     Native(Box<Settings>),
     Srt(Box<SrtSettings>, Vec<String>),
+    Claude(Box<ClaudeSettings>, Vec<String>),
+    Simple(Box<SimpleSettings>),
 }
 
 pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, SettingsErrors> {
     let mut errors = Vec::new();
     let mut parsed = Vec::new();
+    let mut left_out = Vec::new();
     for file in &inputs.settings {
         match read_file(file, files) {
             Ok(Some(settings)) => parsed.push((file, settings)),
             Ok(None) => {}
+            Err(wrong) if file.presence == Presence::OrDefaults && file.shape == Shape::Simple => {
+                left_out.extend(wrong);
+            }
             Err(wrong) => errors.extend(wrong),
         }
     }
     // Layers are put on in their own order, whatever order the files came in.
     parsed.sort_by_key(|(file, _)| file.layer);
-    let shape =
-        if inputs.settings.iter().any(|file| file.shape == Shape::Srt) { Shape::Srt } else { Shape::Native };
-    let mut draft = match Draft::new(&inputs, shape, files) {
+    let of_srt = inputs.settings.iter().any(|file| file.shape == Shape::Srt);
+    let manner = if of_srt { Manner::Srt } else { Manner::Native };
+    let mut draft = match Draft::new(&inputs, manner, files) {
         Ok(draft) => draft,
         Err(error) => {
             errors.push(error);
@@ -82,23 +101,39 @@ pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, Settings
         }
     };
     draft.errors = errors;
-    if shape == Shape::Native {
+    for error in left_out {
+        let said = error.to_string();
+        let what = said.lines().next().unwrap_or_default();
+        draft.warn(format!("{what}; the file is left out, and the defaults hold"));
+    }
+    draft.tell_defaults();
+    if manner == Manner::Native {
         draft.apply_preset(&inputs, &parsed);
     }
     for (file, settings) in parsed {
         let source = draft.policy.book.source(file.layer, file.path.display().to_string());
-        let voice = Voice::new(source, file.layer);
+        let voice = Voice::of_file(source, file);
+        draft.policy.files.push(file.clone());
         match settings {
             Parsed::Native(settings) => draft.apply_native(*settings, voice),
             Parsed::Srt(settings, ignored) => draft.apply_srt(*settings, &ignored, voice),
+            Parsed::Claude(settings, ignored) => draft.apply_claude(*settings, &ignored, voice, file),
+            Parsed::Simple(settings) => draft.apply_simple(*settings, voice),
         }
+        draft.tell(voice);
     }
     draft.apply_flags(&inputs);
+    let options = draft.flag("options of the command line");
+    draft.tell(options);
     draft.apply_grants(&inputs.flags.grants);
     draft.apply_credentials(files);
+    draft.keep_managed_domains();
     draft.finish_network();
+    draft.tell_settled();
+    draft.open_main_repository(files);
     draft.add_builtin(files);
     draft.protect_settings(&inputs.settings);
+    draft.finish_commands(files);
     draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
     if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
 }
@@ -109,7 +144,7 @@ fn read_file(file: &SettingsFile, files: &dyn Files) -> Result<Option<Parsed>, V
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return match file.presence {
-                Presence::Optional => Ok(None),
+                Presence::Optional | Presence::OrDefaults => Ok(None),
                 Presence::Named => Err(vec![SettingsError::Missing { path: path.clone() }]),
             };
         }
@@ -128,11 +163,18 @@ fn parse(file: &SettingsFile, bytes: &[u8]) -> Result<Parsed, Vec<SettingsError>
             let read = read::parse::<SrtSettings>(path, bytes, UnknownKeys::IgnoredExcept("credentials"))?;
             Parsed::Srt(Box::new(read.settings), read.ignored)
         }
+        Shape::Claude => {
+            let read = read::parse::<ClaudeSettings>(path, bytes, UnknownKeys::Ignored)?;
+            Parsed::Claude(Box::new(read.settings), read.ignored)
+        }
+        Shape::Simple => Parsed::Simple(Box::new(
+            read::parse::<SimpleSettings>(path, bytes, UnknownKeys::Refused)?.settings,
+        )),
     })
 }
 
 impl Draft {
-    fn new(inputs: &Inputs, shape: Shape, files: &dyn Files) -> Result<Self, SettingsError> {
+    fn new(inputs: &Inputs, manner: Manner, files: &dyn Files) -> Result<Self, SettingsError> {
         let cannot = |source| SettingsError::WorkingDirectory { path: inputs.cwd.clone(), source };
         let workspace = files.resolve(&inputs.cwd).map_err(cannot)?;
         if files.look(&workspace).map_err(cannot)?.kind != crate::FileKind::Directory {
@@ -141,7 +183,7 @@ impl Draft {
         let home = inputs.home.as_ref().map(|home| files.resolve(home).unwrap_or_else(|_| home.clone()));
         let policy = Policy {
             preset: SRT.to_owned(),
-            shape,
+            manner,
             cwd: inputs.cwd.clone(),
             workspace,
             workspace_grant: WorkspaceGrant::Given,
@@ -152,15 +194,15 @@ impl Draft {
             read_scope: ReadScope::All,
             temporary: Temporary::Host,
             caches: Caches::Temporary,
-            environment: EnvironmentRules::new(shape),
+            environment: EnvironmentRules::new(manner),
             network: NetworkRules::default(),
             limits: Limits::default(),
             limits_asked: None,
             require_layers: RequireLayers::Needed,
             // srt's users do not expect a log.
-            audit: match shape {
-                Shape::Native => AuditMode::On,
-                Shape::Srt => AuditMode::Off,
+            audit: match manner {
+                Manner::Native => AuditMode::On,
+                Manner::Srt => AuditMode::Off,
             },
             violations: ViolationRules::default(),
             trace_reads: inputs.flags.trace_reads,
@@ -170,7 +212,10 @@ impl Draft {
             engine: None,
             bare: None,
             bare_wishes: None,
+            commands: CommandRules::new(commands::platform(files)),
             notices: Vec::new(),
+            files: Vec::new(),
+            told: Vec::new(),
         };
         let mut draft = Self {
             policy,
@@ -182,6 +227,7 @@ impl Draft {
             bare_by_preset: None,
             bare_by_setting: None,
             tight_requests: 0,
+            managed_domains_only: None,
             credentials: Vec::new(),
         };
         draft.judge_workspace();
@@ -199,7 +245,8 @@ impl Draft {
                 source: file.path.display().to_string(),
                 key: "preset".to_owned(),
             };
-            if file.layer == Layer::Project {
+            let trusted = file.trust == Trust::Trusted && name != presets::UNRESTRICTED;
+            if file.layer == Layer::Project && !trusted {
                 self.warn(format!("{origin} ({name}) is ignored: project settings may only tighten"));
                 continue;
             }
@@ -235,12 +282,14 @@ impl Draft {
         };
         let source = self.policy.book.source(Layer::Preset, known);
         self.policy.preset = known.to_owned();
-        self.apply_native(settings, Voice::new(source, Layer::Preset));
+        let voice = Voice::new(source, Layer::Preset);
+        self.apply_native(settings, voice);
         if known == presets::UNRESTRICTED
             && let Some(origin) = origin
         {
             self.bare_by_preset = Some(RuleRef { text: format!("preset {known}"), origin });
         }
+        self.tell(voice);
     }
 
     /// The caller's value of a variable.

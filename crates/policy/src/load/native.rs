@@ -18,7 +18,9 @@ impl Draft {
         let loose = voice.may_loosen();
         match settings.enabled {
             Some(true) => self.bare_by_setting = None,
-            Some(false) if loose => self.bare_by_setting = Some(self.quote(voice, "enabled", "false")),
+            Some(false) if voice.may_take_down() => {
+                self.bare_by_setting = Some(self.quote(voice, "enabled", "false"))
+            }
             Some(false) => self.ignore(voice, "enabled", "false"),
             None => {}
         }
@@ -30,6 +32,8 @@ impl Draft {
             Some(true) => self.ignore(voice, "allowUnsandboxedCommands", "true"),
             None => {}
         }
+        self.apply_decisions(&settings, voice);
+        self.apply_denied_commands(settings.commands, voice);
         match settings.allow_nested_user_namespaces {
             Some(false) => self.policy.nested_user_namespaces = Switch::Refused,
             Some(true) if loose => self.policy.nested_user_namespaces = Switch::Allowed,
@@ -41,7 +45,7 @@ impl Draft {
                 Some(value) if value.is_empty() => {
                     self.wrong(voice, key, "cannot be empty", "write local, or remove the key")
                 }
-                Some(value) if voice.layer == Layer::Project => self.ignore(voice, key, &value),
+                Some(value) if voice.layer == Layer::Project && !loose => self.ignore(voice, key, &value),
                 Some(value) if key == "provider" => self.policy.provider = value,
                 Some(value) => self.policy.engine = Some(value),
                 None => {}
@@ -244,7 +248,7 @@ impl Draft {
         Voice::new(self.policy.book.source(Layer::Flag, name), Layer::Flag)
     }
 
-    fn quote(&self, voice: Voice, key: &str, value: &str) -> RuleRef {
+    pub(super) fn quote(&self, voice: Voice, key: &str, value: &str) -> RuleRef {
         RuleRef { text: format!("{key} {value}"), origin: self.policy.book.origin(voice.source, key) }
     }
 }

@@ -3,9 +3,10 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::domain::DomainPattern;
-use crate::inputs::{Flags, Shape};
+use crate::inputs::Flags;
 use crate::network::{DomainRule, SocketRule};
 use crate::pattern::{Pattern, Reading};
+use crate::policy::Manner;
 use crate::settings::PathEntry;
 use crate::settings::domain_entry::{LimitedDomain, PortEntry};
 use crate::settings::network::NetworkSettings;
@@ -140,6 +141,18 @@ impl Draft {
         }
     }
 
+    /// A host that may be reached because the organisation names every one that may.
+    pub(super) fn name_domain(&mut self, text: &str, voice: Voice, key: &str) {
+        match DomainPattern::parse_allowed(text) {
+            Err(error) => self.wrong(voice, key, error.to_string(), error.hint()),
+            Ok(pattern) => {
+                let rule = self.domain_rule("allowedDomains", text, voice, key);
+                let limits = NetLimits::default();
+                self.policy.network.allowed.push(DomainRule { pattern, reason: None, limits, rule });
+            }
+        }
+    }
+
     /// A host that must not be reached; an empty key is a flag.
     pub(super) fn deny_domain(&mut self, text: &str, reason: Option<String>, voice: Voice, key: &str) {
         match DomainPattern::parse_denied(text) {
@@ -154,9 +167,9 @@ impl Draft {
 
     /// A unix socket, or a directory of them; an empty key is a flag.
     pub(super) fn add_socket(&mut self, text: &str, voice: Voice, key: &str) {
-        let reading = match self.policy.shape {
-            Shape::Native => Reading::Allow,
-            Shape::Srt => Reading::SrtAllow,
+        let reading = match self.policy.manner {
+            Manner::Native => Reading::Allow,
+            Manner::Srt => Reading::SrtAllow,
         };
         let parsed = self.patterns(&PathEntry::Pattern(text.to_owned()), reading);
         match parsed.as_deref() {

@@ -3,7 +3,7 @@
 use super::Draft;
 use super::layer::Voice;
 use super::native::merge;
-use crate::inputs::Shape;
+use crate::policy::Manner;
 use crate::settings::domain_entry::{FreePort, LimitedDomain, PortEntry};
 use crate::settings::network::NetworkSettings;
 use crate::{ForwardPort, NetLimits, Publish};
@@ -79,7 +79,7 @@ impl Draft {
         for (list, entries) in lists {
             for (index, entry) in entries.iter().enumerate() {
                 let key = format!("{list}[{index}]");
-                if self.policy.shape == Shape::Srt {
+                if self.policy.manner == Manner::Srt {
                     self.detail(format!("{key} has no meaning in srt's settings"));
                 } else if !voice.may_loosen() {
                     self.ignore(voice, &key, &entry.0);

@@ -4,10 +4,9 @@ use super::layer::Voice;
 use super::protection::Switches;
 use super::{Draft, Parsed};
 use crate::inputs::Shape;
-use crate::policy::Policy;
+use crate::policy::{Manner, Policy};
 use crate::settings::SettingsErrors;
 use crate::{Layer, SettingsFile};
-use std::path::PathBuf;
 
 /// The policy with the hosts of this text in the place of those that settings and options named.
 ///
@@ -15,12 +14,11 @@ use std::path::PathBuf;
 /// does its work, was settled at the start and is not heard here.
 pub(crate) fn revise(policy: &Policy, text: &str) -> Result<Policy, SettingsErrors> {
     const SOURCE: &str = "control descriptor";
-    let file = SettingsFile {
-        path: PathBuf::from(SOURCE),
-        layer: Layer::Flag,
-        shape: policy.shape,
-        presence: crate::Presence::Named,
+    let shape = match policy.manner {
+        Manner::Native => Shape::Native,
+        Manner::Srt => Shape::Srt,
     };
+    let file = SettingsFile::named(SOURCE, Layer::Flag).in_shape(shape);
     let parsed = super::parse(&file, text.as_bytes()).map_err(SettingsErrors)?;
     let mut draft = Draft::resume(policy.clone());
     let source = draft.policy.book.source(Layer::Flag, SOURCE);
@@ -28,7 +26,7 @@ pub(crate) fn revise(policy: &Policy, text: &str) -> Result<Policy, SettingsErro
     let stays = |layer: Layer| !matches!(layer, Layer::User | Layer::Flag);
     draft.policy.network.allowed.retain(|rule| stays(rule.rule.origin.layer));
     draft.policy.network.denied.retain(|rule| stays(rule.rule.origin.layer));
-    if draft.policy.shape == Shape::Srt {
+    if draft.policy.manner == Manner::Srt {
         // Every one of these came from the text that is replaced.
         draft.policy.network.denied_addresses.clear();
     }
@@ -38,6 +36,8 @@ pub(crate) fn revise(policy: &Policy, text: &str) -> Result<Policy, SettingsErro
             draft.require_srt_parts(&settings, voice);
             settings.network.unwrap_or_default()
         }
+        // Texts of other shapes are not asked for above.
+        Parsed::Claude(..) | Parsed::Simple(_) => Default::default(),
     };
     draft.add_domains(&network, voice);
     draft.add_denied_addresses(&network, voice);
@@ -60,6 +60,7 @@ impl Draft {
             bare_by_preset: None,
             bare_by_setting: None,
             tight_requests: 0,
+            managed_domains_only: None,
             credentials: Vec::new(),
         }
     }

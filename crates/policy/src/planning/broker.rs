@@ -6,9 +6,8 @@
 use super::settle::Settler;
 use super::sockets;
 use crate::access::{Standing, View};
-use crate::inputs::Shape;
 use crate::pattern::Glob;
-use crate::policy::{Policy, WorkspaceGrant};
+use crate::policy::{Manner, Policy, WorkspaceGrant};
 use crate::rules::{List, Place, RuleId};
 use crate::survey::{Point, Survey, holds};
 use crate::{
@@ -231,7 +230,7 @@ impl<'a> Draft<'a> {
                 Place::Anywhere(glob) => GuardPlace::Anywhere { glob: text(glob) },
                 Place::InGitDirectory(glob) => GuardPlace::InGitDirectory { glob: text(glob) },
                 Place::GitFile => GuardPlace::GitPointer,
-                Place::AtRoots(glob) if policy.shape == Shape::Native => {
+                Place::AtRoots(glob) if policy.manner == Manner::Native => {
                     GuardPlace::AtRoots { glob: text(glob) }
                 }
                 Place::AtRoots(glob) => GuardPlace::AtAnyDepth { glob: text(glob), outside_modules: false },
@@ -270,7 +269,7 @@ impl<'a> Draft<'a> {
 
     /// Directories at which protected names stand.
     fn add_roots(&mut self) {
-        if self.policy.shape == Shape::Srt {
+        if self.policy.manner == Manner::Srt {
             return;
         }
         let mut roots = vec![self.policy.workspace.clone()];

@@ -1,9 +1,9 @@
 //! The gateway's part of a plan.
 
 use crate::domain::DomainPattern;
-use crate::inputs::{Granted, GrantedList, Shape};
+use crate::inputs::{Granted, GrantedList};
 use crate::network::DomainRule;
-use crate::policy::Policy;
+use crate::policy::{Manner, Policy};
 use crate::{
     GatewayPlan, Layer, NetLimits, NetworkPlan, Origin, ProxyPorts, RuleRef, Switch, TlsPlan, Upstreams,
     presets,
@@ -60,7 +60,7 @@ impl Policy {
             asking: switch(self.may_ask_about_hosts()),
             requests: rules.requests.clone(),
             limits: rules.limits,
-            proxies: (self.shape == Shape::Srt || rules.proxies == Switch::Allowed).then_some(PROXIES),
+            proxies: (self.manner == Manner::Srt || rules.proxies == Switch::Allowed).then_some(PROXIES),
             upstreams: Upstreams {
                 http_proxy_port: options.http_proxy_port,
                 socks_proxy_port: options.socks_proxy_port,
@@ -99,7 +99,7 @@ impl Policy {
         let bundle = PathBuf::from(BUNDLE);
         let Some(wish) = &rules.gateway.tls_terminate else {
             // srt's users get what their settings say, and no more.
-            let looks = self.shape == Shape::Native && !implied.is_empty();
+            let looks = self.manner == Manner::Native && !implied.is_empty();
             return looks.then(|| TlsPlan { hosts: implied, bundle, ..TlsPlan::default() });
         };
         let read = |texts: &[String]| -> Vec<DomainPattern> {

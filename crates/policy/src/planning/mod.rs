@@ -2,6 +2,7 @@
 
 mod broker;
 mod gateway;
+mod held;
 mod layers;
 mod mounts;
 mod overlay;
@@ -12,8 +13,7 @@ mod sockets;
 mod ssh;
 
 use crate::environment::Setting;
-use crate::inputs::Shape;
-use crate::policy::Policy;
+use crate::policy::{Manner, Policy};
 use crate::rules::{List, RuleId};
 use crate::settings::native::{Caches, Temporary};
 use crate::survey::{self, Bounds, PlanError, Survey};
@@ -45,6 +45,7 @@ impl Policy {
         };
         let survey = survey::survey(self, files, Bounds::USUAL)?;
         let mut layout = mounts::lay(self, &survey, files);
+        let held = held::lay(self, &mut layout, files)?;
         let bare = self.preset == presets::UNRESTRICTED;
         let (network, needs_gateway) = gateway::network(self);
         if !bare {
@@ -62,6 +63,7 @@ impl Policy {
         let sockets = broker.as_ref().map(|broker| broker.unix.as_slice()).unwrap_or_default();
         notices.extend(sockets::notices(sockets));
         notices.extend(self.absent_notice(&survey));
+        notices.extend(held);
         notices.extend(survey.notices);
         notices.extend(chosen.notices);
         Ok(Plan {
@@ -76,7 +78,7 @@ impl Policy {
                     Switch::Allowed => UnixSockets::All,
                     // srt's users expect none at all.
                     Switch::Refused
-                        if broker.is_some() && (self.shape == Shape::Native || !sockets.is_empty()) =>
+                        if broker.is_some() && (self.manner == Manner::Native || !sockets.is_empty()) =>
                     {
                         UnixSockets::Judged
                     }
@@ -92,13 +94,13 @@ impl Policy {
     }
 
     fn setting<'a>(&'a self, bare: bool, network: &'a NetworkPlan) -> Setting<'a> {
-        let temporary = match (self.shape, self.temporary) {
-            (Shape::Srt, _) => Some(self.environment.temporary.as_deref().unwrap_or(Path::new(SRT_TMP))),
-            (Shape::Native, Temporary::Private) => Some(Path::new(PRIVATE_TMP)),
-            (Shape::Native, Temporary::Host) => None,
+        let temporary = match (self.manner, self.temporary) {
+            (Manner::Srt, _) => Some(self.environment.temporary.as_deref().unwrap_or(Path::new(SRT_TMP))),
+            (Manner::Native, Temporary::Private) => Some(Path::new(PRIVATE_TMP)),
+            (Manner::Native, Temporary::Host) => None,
         };
-        let cache = match (self.shape, self.caches, &self.own.tool_cache) {
-            (Shape::Srt, _, _) => None,
+        let cache = match (self.manner, self.caches, &self.own.tool_cache) {
+            (Manner::Srt, _, _) => None,
             _ if bare => None,
             (_, Caches::Persistent, Some(cache)) => Some(cache.as_path()),
             _ => Some(Path::new(PRIVATE_CACHE)),

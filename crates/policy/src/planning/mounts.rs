@@ -4,8 +4,7 @@
 //! above; everything else is covered by its surroundings already.
 
 use crate::access::Standing;
-use crate::inputs::Shape;
-use crate::policy::Policy;
+use crate::policy::{Manner, Policy};
 use crate::rules::{List, RuleId};
 use crate::survey::{Point, Survey, holds, order};
 use crate::{FileKind, Files, MaskLook, Mount, MountKind, Rights, RootView};
@@ -53,7 +52,7 @@ pub(crate) fn lay(policy: &Policy, survey: &Survey, files: &dyn Files) -> Layout
     let shown = layer.levels[0].shown;
     let root = if shown.read { RootView::Host { rights: shown } } else { RootView::Listed };
     let mut mounts = layer.mounts;
-    if policy.shape == Shape::Srt && policy.environment.temporary.is_none() {
+    if policy.manner == Manner::Srt && policy.environment.temporary.is_none() {
         let kind = MountKind::Tmpfs { mode: 0o700, size: None };
         mounts.push(Mount { path: SRT_PRIVATE.into(), kind, rule: None });
     }
@@ -107,7 +106,7 @@ impl<'s> Layer<'_, 's> {
             level.mask = None;
             self.emit(path, MountKind::Bind { identity, rights }, deciding(&standing, rights, group));
         } else {
-            let empty = self.policy.shape == Shape::Srt && identity.kind == FileKind::Directory;
+            let empty = self.policy.manner == Manner::Srt && identity.kind == FileKind::Directory;
             let look = if empty { MaskLook::Empty } else { MaskLook::Unreadable };
             level.mask = Some(self.mounts.len());
             self.emit(path, MountKind::Mask { identity, look }, deciding(&standing, rights, group));

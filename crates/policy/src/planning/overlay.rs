@@ -10,7 +10,7 @@ impl Layout {
     pub(super) fn shows(&self, path: &Path) -> bool {
         // A parent comes before what lies below it.
         match self.mounts.iter().rev().find(|mount| holds(&mount.path, path)).map(|mount| &mount.kind) {
-            Some(MountKind::Bind { rights, .. }) => rights.read,
+            Some(MountKind::Bind { rights, .. } | MountKind::Overlay { rights, .. }) => rights.read,
             Some(_) => false,
             None => matches!(self.root, RootView::Host { rights } if rights.read),
         }

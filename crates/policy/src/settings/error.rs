@@ -52,6 +52,14 @@ pub enum SettingsError {
         /// What would mend it; empty where the reason says it.
         hint: String,
     },
+    /// A file has keys of several shapes.
+    #[error("{} looks like several kinds of settings at once: {looks}\nhint: keep the keys of one kind in a file, and name each file", path.display())]
+    Ambiguous {
+        /// The file.
+        path: PathBuf,
+        /// The keys, and whose they are.
+        looks: String,
+    },
     /// An option of the command line does not hold what it should.
     #[error("{flag}: {reason}{}", hint_line(hint))]
     Flag {

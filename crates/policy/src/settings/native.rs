@@ -1,11 +1,12 @@
 //! The shape of Stockade's own settings files and presets.
 
+use super::commands::CommandSettings;
 use super::credentials::Credentials;
 use super::network::NetworkSettings;
 use super::path_entry::PathEntry;
 use crate::{AuditMode, IgnoreRule, Limits};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Settings of Stockade. Every key may be left out.
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Settings {
     /// Where editors find the schema of this file.
     #[serde(rename = "$schema")]
-    _schema: Option<String>,
+    pub(crate) _schema: Option<String>,
     /// The preset to start from: default, strict, development, testing, production, docker, webscraping, aicode, unrestricted.
     pub(crate) preset: Option<String>,
     /// `false` runs commands without walls. Only heard from the user's settings and flags.
@@ -26,6 +27,19 @@ pub(crate) struct Settings {
     pub(crate) engine: Option<String>,
     /// Whether a caller may ask for one command without walls.
     pub(crate) allow_unsandboxed_commands: Option<bool>,
+    /// Commands that run without walls: `npm run lint`, `npm run test:*`, `docker*`. Every part of a compound
+    /// command must be listed. Only heard from the user's settings and flags.
+    pub(crate) excluded_commands: Vec<String>,
+    /// The systems with walls: linux, macos, windows, wsl; commands run without on others. Only heard from the
+    /// user's settings and flags.
+    pub(crate) enabled_platforms: Option<Vec<String>>,
+    /// `false` runs commands without walls where none can be built. Only heard from the user's settings and flags.
+    pub(crate) fail_if_unavailable: Option<bool>,
+    /// Whether a command behind walls may run before a person has agreed; `true` when not said.
+    pub(crate) auto_allow_bash_if_sandboxed: Option<bool>,
+    /// Rules about whole commands.
+    #[serde(deserialize_with = "super::object::one")]
+    pub(crate) commands: CommandSettings,
     /// Whether commands may make user namespaces of their own (browsers' sandboxes do).
     pub(crate) allow_nested_user_namespaces: Option<bool>,
     /// What may be done with files.
@@ -121,7 +135,7 @@ pub(crate) enum Operation {
 }
 
 /// How far reading goes when no rule speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ReadScope {
     /// Everything.
@@ -131,7 +145,7 @@ pub(crate) enum ReadScope {
 }
 
 /// What /tmp is inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Temporary {
     /// Empty at the start, gone at the end.
@@ -141,7 +155,7 @@ pub(crate) enum Temporary {
 }
 
 /// Where tools' caches live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Caches {
     /// In a directory of this workspace that lives on.
@@ -161,7 +175,7 @@ pub(crate) enum OnOff {
 }
 
 /// Which layers must stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum RequireLayers {
     /// Every one.
@@ -199,7 +213,7 @@ pub(crate) struct EnvironmentSettings {
 }
 
 /// What of the caller's environment crosses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Inherit {
     /// The built-in list and `allow`.

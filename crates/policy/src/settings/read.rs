@@ -4,6 +4,7 @@ use super::error::SettingsError;
 use super::jsonc;
 use super::object::Object;
 use super::suggest::nearest;
+use super::wanted;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::{Path as KeyPath, Segment};
@@ -19,6 +20,8 @@ pub(crate) enum UnknownKeys {
     Refused,
     /// They are ignored and listed, except below this key, where each is an error.
     IgnoredExcept(&'static str),
+    /// They are ignored and listed.
+    Ignored,
 }
 
 /// Settings, and the keys that were ignored.
@@ -111,10 +114,14 @@ impl<'a> Mistakes<'a> {
         let key = self.key(path);
         let (reason, hint) = match quoted(message).as_slice() {
             [name, known @ ..] if message.starts_with("unknown field") => {
-                if let UnknownKeys::IgnoredExcept(strict) = self.unknown
-                    && !(key == strict || key.starts_with(&format!("{strict}.")))
-                    && !key.starts_with(&format!("{strict}["))
-                {
+                let heard = match self.unknown {
+                    UnknownKeys::Refused => true,
+                    UnknownKeys::IgnoredExcept(strict) => key
+                        .strip_prefix(strict)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '['])),
+                    UnknownKeys::Ignored => false,
+                };
+                if !heard {
                     self.ignored.push(key);
                     return;
                 }
@@ -123,7 +130,7 @@ impl<'a> Mistakes<'a> {
             [name, known @ ..] if message.starts_with("unknown variant") => {
                 (format!("{name} is none of {}", known.join(", ")), suggestion(name, known))
             }
-            _ => (message.to_owned(), String::new()),
+            _ => (message.to_owned(), wanted::hint(message)),
         };
         let key = if key.is_empty() { "the whole file".to_owned() } else { key };
         self.errors.push(SettingsError::Invalid {

@@ -38,6 +38,14 @@ pub enum PlanError {
         /// The time limit.
         seconds: u64,
     },
+    /// Changes to the workspace cannot be held back.
+    #[error("changes to {} cannot be held back in an overlay: {reason}\nhint: run without an overlay, or in a directory that may be written and holds nothing of Stockade's own", path.display())]
+    Overlay {
+        /// The workspace.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// The settings want a provider that this version does not have.
     #[error(
         "there is no sandbox provider {name:?} in this version, and the preset {preset} needs it\nhint: choose another preset or set provider to \"local\"; known providers: local, native"

@@ -2,8 +2,8 @@
 
 use super::walk::{Scope, State, Walk};
 use crate::FileKind;
-use crate::inputs::Shape;
 use crate::pattern::Step;
+use crate::policy::Manner;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_protected_root(&self, directory: &Path) -> bool {
-        self.policy.shape == Shape::Native
+        self.policy.manner == Manner::Native
             && (directory == self.policy.workspace
                 || self.policy.home.as_deref() == Some(directory)
                 || self.files.look(&directory.join(".git")).is_ok())

@@ -59,7 +59,7 @@ fn a_project_may_only_tighten() {
         assert_eq!(named.count(), 1, "{key} in {told:#?}");
     }
     assert_eq!(policy.preset(), "default");
-    assert_eq!(policy.decide(&request()).verdict, Verdict::Sandbox);
+    assert_eq!(policy.decide(&request(), &usual_tree()).verdict, Verdict::Sandbox);
     assert!(!policy.explain("/etc".as_ref(), &usual_tree()).unwrap().write.allowed);
 }
 
@@ -95,7 +95,7 @@ fn managed_settings_cannot_be_weakened() {
     let policy =
         Policy::load(Inputs { settings, preset: Some("unrestricted".into()), ..inputs() }, &tree).unwrap();
     assert_eq!(policy.preset(), "default");
-    assert_eq!(policy.decide(&request()).verdict, Verdict::Sandbox);
+    assert_eq!(policy.decide(&request(), &usual_tree()).verdict, Verdict::Sandbox);
     assert!(!policy.explain("/home/me/x/y".as_ref(), &tree).unwrap().read.allowed);
     assert!(!policy.explain("/ws/keep".as_ref(), &tree).unwrap().write.allowed);
     assert!(!policy.explain("/etc".as_ref(), &tree).unwrap().write.allowed);
@@ -126,11 +126,11 @@ fn the_default_deny_list_can_be_opened_below_but_not_removed() {
 #[test]
 fn who_may_switch_walls_off() {
     let off = r#"{"enabled": false}"#;
-    assert_eq!(native(Layer::User, off).decide(&request()).verdict, Verdict::Unsandboxed);
-    assert_eq!(native(Layer::Flag, off).decide(&request()).verdict, Verdict::Unsandboxed);
-    assert_eq!(native(Layer::Managed, off).decide(&request()).verdict, Verdict::Sandbox);
+    assert_eq!(native(Layer::User, off).decide(&request(), &usual_tree()).verdict, Verdict::Unsandboxed);
+    assert_eq!(native(Layer::Flag, off).decide(&request(), &usual_tree()).verdict, Verdict::Unsandboxed);
+    assert_eq!(native(Layer::Managed, off).decide(&request(), &usual_tree()).verdict, Verdict::Sandbox);
     let unrestricted = native(Layer::User, r#"{"preset": "unrestricted", "enabled": true}"#);
-    let decision = unrestricted.decide(&request());
+    let decision = unrestricted.decide(&request(), &usual_tree());
     assert_eq!(decision.verdict, Verdict::Unsandboxed);
     assert_eq!(decision.rule.unwrap().origin.source, "/settings.json");
     assert_eq!(unrestricted.plan(&request(), &usual_tree()).unwrap().network, NetworkPlan::Host);
@@ -139,16 +139,16 @@ fn who_may_switch_walls_off() {
 #[test]
 fn wishes_for_no_walls() {
     let bare = Request { bare: BareWish::Bare, ..request() };
-    assert_eq!(native(Layer::User, "{}").decide(&bare).verdict, Verdict::Refuse);
+    assert_eq!(native(Layer::User, "{}").decide(&bare, &usual_tree()).verdict, Verdict::Refuse);
     assert_eq!(
-        native(Layer::User, r#"{"allowUnsandboxedCommands": true}"#).decide(&bare).verdict,
+        native(Layer::User, r#"{"allowUnsandboxedCommands": true}"#).decide(&bare, &usual_tree()).verdict,
         Verdict::Unsandboxed
     );
     for command in
         [CommandLine::Argv(vec![]), CommandLine::Argv(vec!["".into()]), CommandLine::Shell("  ".into())]
     {
         assert_eq!(
-            native(Layer::User, "{}").decide(&Request { command, ..request() }).verdict,
+            native(Layer::User, "{}").decide(&Request { command, ..request() }, &usual_tree()).verdict,
             Verdict::Refuse
         );
     }

@@ -9,4 +9,5 @@ mod plans;
 mod protection;
 mod schema;
 mod secrets;
+mod shapes;
 mod surroundings;

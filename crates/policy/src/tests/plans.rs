@@ -10,6 +10,7 @@ fn lines(plan: &Plan) -> Vec<String> {
 fn line(mount: &Mount) -> String {
     let what = match &mount.kind {
         MountKind::Bind { rights, .. } => format!("bind {}", letters(*rights)),
+        MountKind::Overlay { rights, .. } => format!("overlay {}", letters(*rights)),
         MountKind::Mask { look, .. } => match look {
             MaskLook::Unreadable => "mask".to_owned(),
             MaskLook::Empty => "empty".to_owned(),

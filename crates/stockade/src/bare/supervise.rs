@@ -110,6 +110,7 @@ impl Supervisor {
             violations: Vec::new(),
             more_violations: 0,
             network: None,
+            review: None,
             enforcement: std::mem::take(&mut self.enforcement),
         }
     }

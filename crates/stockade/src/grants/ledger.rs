@@ -4,7 +4,6 @@ use super::GrantError;
 use super::grant::Grant;
 use super::replace::replace;
 use crate::private;
-use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -59,7 +58,7 @@ impl Ledger {
     pub(super) fn hold(&self) -> Result<Held, GrantError> {
         let lock_path = self.directory.join("grants.lock");
         let lock = private::directory(&self.directory)
-            .and_then(|()| lock(&lock_path))
+            .and_then(|()| private::hold(&lock_path, PATIENCE))
             .map_err(|source| GrantError::Write { path: lock_path, source })?;
         let path = self.path();
         Ok(Held { content: read(&path)?, path, _lock: lock })
@@ -92,12 +91,4 @@ fn read(path: &Path) -> Result<Content, GrantError> {
         }
         Err(source) => Err(GrantError::Read { path: path.to_owned(), source }),
     }
-}
-
-/// The list itself is replaced again and again, so the lock is on a file beside it that never is.
-fn lock(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))?;
-    private::lock(&file, PATIENCE)?;
-    Ok(file)
 }

@@ -14,3 +14,4 @@ pub use grant::{Grant, Scope};
 pub use store::{GrantStore, Revoked};
 
 pub(crate) use grant::{Given, is_grantable};
+pub(crate) use replace::replace;

@@ -16,7 +16,7 @@ static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 /// Replaces a file's content. Links are followed, so that a settings file kept elsewhere stays there; the
 /// file keeps its mode and owner, and a new one is for the user alone.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = behind_links(path)?;
     let directory = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;

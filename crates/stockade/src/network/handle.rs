@@ -1,9 +1,8 @@
 //! The gateway of a running command.
 
+use super::NetworkError;
 use super::equip::Equipment;
-use super::watch::{self, Reload};
 use super::witness::Reporter;
-use super::{NetworkError, watch::Watching};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,7 +20,7 @@ const LISTED: usize = 20;
 pub(crate) struct Opened {
     handle: NetworkHandle,
     records: mpsc::Receiver<Event>,
-    _watching: Option<Watching>,
+    plan: GatewayPlan,
 }
 
 /// A way to the network of a running command.
@@ -84,6 +83,11 @@ impl Opened {
         &self.handle
     }
 
+    /// The plan it was opened with, and a way to it.
+    pub(crate) fn doorway(&self) -> (GatewayPlan, NetworkHandle) {
+        (self.plan.clone(), self.handle.clone())
+    }
+
     /// The next record. Never ends; may be dropped and called again.
     pub(crate) async fn next(&mut self) -> Event {
         match self.records.recv().await {
@@ -108,7 +112,6 @@ pub(crate) fn open(
     sandbox: &Arc<dyn Sandbox>,
     name: &str,
     kind: &'static str,
-    reload: Option<Reload>,
 ) -> Result<Option<Opened>, NetworkError> {
     let Some(plan) = equipment.plan.network.gateway() else { return Ok(None) };
     let doors: Vec<Door> = sandbox
@@ -131,8 +134,7 @@ pub(crate) fn open(
         vault: equipment.vault.clone(),
     })?;
     let handle = NetworkHandle { gateway: Arc::new(gateway), teller };
-    let watching = reload.map(|reload| watch::begin(reload, plan.clone(), handle.clone()));
-    Ok(Some(Opened { handle, records, _watching: watching }))
+    Ok(Some(Opened { handle, records, plan: plan.clone() }))
 }
 
 fn door_kind(kind: DoorSocketKind) -> DoorKind {

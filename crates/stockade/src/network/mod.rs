@@ -3,11 +3,9 @@
 mod equip;
 mod error;
 mod handle;
-mod watch;
 mod witness;
 
 pub(crate) use equip::equip;
 pub use error::NetworkError;
 pub use handle::NetworkHandle;
 pub(crate) use handle::{Opened, open};
-pub(crate) use watch::Reload;

@@ -35,6 +35,10 @@ impl Witness for Reporter {
 
     fn record(&self, record: NetRecord) {
         let (method, path) = record.request.unzip();
+        let (pid, program) = record
+            .peer
+            .and_then(|peer| self.teller.process(peer))
+            .map_or((None, None), |process| (Some(process.pid), process.program));
         let event = Event::Connection(Box::new(Connection {
             sandbox: self.sandbox.clone(),
             via: record.via,
@@ -48,8 +52,8 @@ impl Witness for Reporter {
             sent: record.sent,
             received: record.received,
             duration_ms: record.duration_ms,
-            pid: None,
-            program: None,
+            pid,
+            program,
         }));
         // Nobody has to read them.
         let _ = self.records.try_send(event);

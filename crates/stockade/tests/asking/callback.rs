@@ -5,9 +5,7 @@ use std::fs;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use stockade::{
-    Event, Flags, GrantStore, Layer, Presence, Question, Reply, SettingsFile, Shape, ViolationKind, Wiring,
-};
+use stockade::{Event, Flags, GrantStore, Layer, Question, Reply, SettingsFile, ViolationKind, Wiring};
 
 /// Names a socket that this program connects to when it is run inside.
 const CONNECT: &str = "ASKING_CONNECT";
@@ -141,12 +139,7 @@ async fn managed_rules_and_protection_are_not_asked_about() {
     let settings = world.at("managed.json");
     let deny = format!(r#"{{"filesystem": {{"denyRead": ["{}"]}}}}"#, secret.display());
     fs::write(&settings, deny).unwrap();
-    let managed = SettingsFile {
-        path: settings,
-        layer: Layer::Managed,
-        shape: Shape::Native,
-        presence: Presence::Named,
-    };
+    let managed = SettingsFile::named(settings, Layer::Managed);
     let log = Log::default();
     let seen = log.clone();
     let asker = move |question: Question| {

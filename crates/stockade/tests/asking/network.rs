@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 use stockade::{
-    ConnectionVerdict, Event, Flags, Layer, Presence, Question, Reply, SettingsFile, Shape, ViolationKind,
-    Wiring,
+    ConnectionVerdict, Event, Flags, Layer, Question, Reply, SettingsFile, ViolationKind, Wiring,
 };
 
 /// The rest of the world: a proxy that answers for every host. Gives its port.
@@ -38,8 +37,7 @@ async fn hosts_are_listed_or_asked_about() {
         outside()
     );
     fs::write(&settings, text).unwrap();
-    let user =
-        SettingsFile { path: settings, layer: Layer::User, shape: Shape::Native, presence: Presence::Named };
+    let user = SettingsFile::named(settings, Layer::User);
     let log = Log::default();
     let seen = log.clone();
     let runtime = world

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) const PROMPT: &str = "allow? [";
 
 /// Somebody who looks at a terminal and types.
-pub(super) struct Person {
+pub(crate) struct Person {
     pty: Pty,
     bytes: Receiver<Vec<u8>>,
     seen: Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let pty = Pty::open().expect("a terminal");
         let mut from = pty.outer.try_clone().expect("dup");
         let (send, bytes) = mpsc::channel();
@@ -37,19 +37,29 @@ impl Person {
     }
 
     /// A run that belongs to the terminal; its output goes elsewhere.
-    pub(super) fn asked_by<'a>(&self, run: Run<'a>) -> Run<'a> {
+    pub(crate) fn asked_by<'a>(&self, run: Run<'a>) -> Run<'a> {
         run.with("--ask", "tty").on_terminal(&self.pty.inner)
     }
 
     /// A run that is all on the terminal.
-    pub(super) fn watches<'a>(&self, run: Run<'a>) -> Run<'a> {
+    pub(crate) fn watches<'a>(&self, run: Run<'a>) -> Run<'a> {
+        self.sits_at(self.asked_by(run))
+    }
+
+    /// The same, with nobody to ask.
+    pub(crate) fn sits_at<'a>(&self, run: Run<'a>) -> Run<'a> {
         let inner = || -> File { self.pty.inner.try_clone().expect("dup") };
-        self.asked_by(run).input_from(inner()).output_to(inner(), inner())
+        run.on_terminal(&self.pty.inner).input_from(inner()).output_to(inner(), inner())
+    }
+
+    /// The terminal itself.
+    pub(crate) fn terminal(&self) -> &Pty {
+        &self.pty
     }
 
     /// Waits until this stands on the terminal, after what was waited for before; gives what came until then.
     #[track_caller]
-    pub(super) fn sees(&mut self, wanted: &str) -> String {
+    pub(crate) fn sees(&mut self, wanted: &str) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
             let fresh = &self.seen[self.noticed..];
@@ -67,13 +77,13 @@ impl Person {
     }
 
     /// Whether that stands on the terminal already, after what was waited for before.
-    pub(super) fn has_been_shown(&mut self, wanted: &str) -> bool {
+    pub(crate) fn has_been_shown(&mut self, wanted: &str) -> bool {
         self.seen.extend(self.bytes.try_iter().flatten());
         position(&self.seen[self.noticed..], wanted.as_bytes()).is_some()
     }
 
     /// What comes during that time.
-    pub(super) fn watches_for(&mut self, time: Duration) -> String {
+    pub(crate) fn watches_for(&mut self, time: Duration) -> String {
         let end = Instant::now() + time;
         while let Ok(bytes) = self.bytes.recv_timeout(end.saturating_duration_since(Instant::now())) {
             self.seen.extend(bytes);
@@ -83,13 +93,13 @@ impl Person {
         text
     }
 
-    pub(super) fn types(&self, keys: &str) {
+    pub(crate) fn types(&self, keys: &str) {
         (&self.pty.outer).write_all(keys.as_bytes()).expect("type");
     }
 
     /// Answers the next question, and gives what it looked like.
     #[track_caller]
-    pub(super) fn answers(&mut self, keys: &str) -> String {
+    pub(crate) fn answers(&mut self, keys: &str) -> String {
         let question = self.sees(PROMPT);
         self.types(keys);
         self.types("\r");

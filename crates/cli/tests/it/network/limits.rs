@@ -194,6 +194,8 @@ fn statistics_and_events() {
             "{page:#}"
         );
         assert!(page["address"].as_str().is_some_and(|at| at.ends_with(":80")), "{page:#}");
+        assert!(page["program"].as_str().is_some_and(|program| program.ends_with("/curl")), "{page:#}");
+        assert!(page["pid"].as_u64().is_some_and(|pid| pid > 1), "{page:#}");
         assert!(page["rule"]["text"].as_str().is_some_and(|rule| rule.contains("allow.test")), "{page:#}");
         assert!(about("/big").is_some_and(|row| row["received"].as_u64() >= Some(1 << 20)), "{text}");
         assert!(

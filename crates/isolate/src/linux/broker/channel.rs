@@ -28,6 +28,8 @@ pub(crate) enum Said {
     Ask { id: u64, noted: Noted },
     /// Somebody allowed this, and only the launcher can do it.
     Do { id: u64, deed: Deed },
+    /// A connection was made from here.
+    Origin { from: SocketAddr, who: Who },
     /// Who made a connection, where that is known.
     Connected { id: u64, who: Option<Who> },
 }

@@ -70,11 +70,11 @@ impl Network {
         self.count
     }
 
-    fn comes_from(&mut self, number: u64, from: SocketAddr) {
-        let known = self.connections.iter_mut().rev().find(|connection| connection.number == number);
-        if let Some(connection) = known {
-            connection.from = Some(from);
-        }
+    /// Notes where a connection comes from; who made it, where that is still known.
+    fn comes_from(&mut self, number: u64, from: SocketAddr) -> Option<Who> {
+        let known = self.connections.iter_mut().rev().find(|connection| connection.number == number)?;
+        known.from = Some(from);
+        Some(known.who.clone())
     }
 
     /// Who connected from `peer`, or to `destination` last.
@@ -109,11 +109,14 @@ impl Broker {
         }
     }
 
-    /// Notes where a connection that was remembered comes from.
+    /// Notes where a connection that was remembered comes from, and tells: once it is over nobody here may
+    /// remember it.
     pub(super) fn note_origin(&self, number: u64, socket: &OwnedFd) {
         let from = getsockname(socket).ok().and_then(|address| SocketAddr::try_from(address).ok());
-        if let Some(from) = from {
-            self.network().comes_from(number, canonical(from));
+        let Some(from) = from.map(canonical) else { return };
+        let who = self.network().comes_from(number, from);
+        if let Some(who) = who {
+            self.say(&Said::Origin { from, who });
         }
     }
 }

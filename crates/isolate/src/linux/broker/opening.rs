@@ -189,7 +189,9 @@ impl Trial<'_> {
     /// Opens what somebody allowed to be read.
     fn open_unmasked(&self, path: &Path, wish: Wish) -> Result<Answer, Errno> {
         let broker = self.caller.broker;
-        let tree = broker.unmasked.as_ref().filter(|_| broker.is_the_hosts(path)).ok_or(Errno::ACCESS)?;
+        // What is hidden in an overlay could not be changed there: it is the host's.
+        let is_there = broker.is_the_hosts(path) || broker.is_overlaid(path);
+        let tree = broker.unmasked.as_ref().filter(|_| is_there).ok_or(Errno::ACCESS)?;
         let below = path.strip_prefix("/").map_err(|_| Errno::ACCESS)?;
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
         let there = openat2(tree, below, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;

@@ -216,11 +216,20 @@ impl Broker {
 
     /// Whether a path means the same outside: the launcher does not see the sandbox's own file systems.
     pub(super) fn is_the_hosts(&self, path: &Path) -> bool {
+        if self.is_overlaid(path) {
+            return false;
+        }
         let above = self.plan.mounts.iter().filter(|mount| path.starts_with(&mount.path));
         match above.max_by_key(|mount| mount.path.as_os_str().len()) {
             Some(mount) => matches!(mount.kind, MountKind::Bind { .. } | MountKind::Mask { .. }),
             None => self.plan.root != RootView::Listed,
         }
+    }
+
+    /// Whether a path lies in a directory whose changes are held back: what the launcher changed would not be.
+    pub(super) fn is_overlaid(&self, path: &Path) -> bool {
+        let mut above = self.plan.mounts.iter().filter(|mount| path.starts_with(&mount.path));
+        above.any(|mount| matches!(mount.kind, MountKind::Overlay { .. }))
     }
 
     pub(super) fn changes(&self) -> MutexGuard<'_, Changes> {

@@ -9,6 +9,7 @@ mod command;
 mod contents;
 mod devices;
 mod doors;
+mod overlay;
 mod serve;
 mod staging;
 mod walls;

@@ -5,9 +5,10 @@
 //! plan's mounts are brought, and which then takes the root's place. Every host path is opened without
 //! following symbolic links and must be the file the policy looked at: no path is trusted twice.
 
+use super::overlay::{self, Mounted, Parts};
 use super::staging::{PLACE, Staging, attach, clone_of, new_tmpfs, place};
 use super::{Built, During, Failure, contents, devices};
-use crate::linux::script::{MountStep, Root, Script, StepKind, Target};
+use crate::linux::script::{MountStep, Root, Script, Source, StepKind, Target};
 use crate::linux::sys::{Attributes, set_attributes};
 use crate::linux::wire::Step;
 use rustix::fd::OwnedFd;
@@ -27,6 +28,7 @@ pub(super) fn build(
     set_attributes(CWD, c"/", cut_off).during(Step::Root)?;
     let host = openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?;
     take_trees(script, trees, &host)?;
+    let parts = Parts::take(&script.steps, &host)?;
     let unmasked =
         if script.asking == Switch::Allowed { Some(unmasked(&host).during(Step::Root)?) } else { None };
     let devices = devices::host_devices(&host).during(Step::Device)?;
@@ -43,12 +45,24 @@ pub(super) fn build(
         Root::Listed => listed_root(&staging).during(Step::Root)?,
     };
     let mask_device = fstat(&staging.top).during(Step::Staging)?.st_dev;
-    let mut builder =
-        Builder { staging: &staging, root: &root, holes: 0, contents: 0, mask_device, beside: None };
+    let mut builder = Builder {
+        staging: &staging,
+        root: &root,
+        holes: 0,
+        contents: 0,
+        mask_device,
+        beside: None,
+        overlay: None,
+    };
     let (last, steps) =
         script.steps.split_last().ok_or(Failure { step: Step::Root, index: 0, errno: Errno::INVAL })?;
-    for (index, (step, tree)) in steps.iter().zip(trees).enumerate() {
-        builder.lay(step, tree.take(), index)?;
+    for (index, step) in steps.iter().enumerate() {
+        if let (Some(parts), StepKind::Overlay { attributes, .. }) = (&parts, &step.kind) {
+            let mounted = parts.mount(&staging, *attributes).during_mount(Step::Overlay, index)?;
+            mounted.take_trees(steps, trees, parts.index)?;
+            builder.overlay = Some((&step.path, mounted));
+        }
+        builder.lay(step, trees[index].take(), index)?;
     }
     staging.freeze()?;
     let covers = devices::Covers::take(&staging).during(Step::Cover)?;
@@ -78,8 +92,14 @@ fn unmasked(host: &OwnedFd) -> Result<OwnedFd, Errno> {
 /// Clones everything of the host's that is to be bound in, while it is still as the host has it.
 fn take_trees(script: &Script, trees: &mut [Option<OwnedFd>], host: &OwnedFd) -> Built {
     for (index, (step, tree)) in script.steps.iter().zip(trees).enumerate() {
-        let StepKind::Bind { identity, attributes } = &step.kind else { continue };
-        let source = place(host, &step.path).during_mount(Step::Open, index)?;
+        let (identity, attributes, from) = match &step.kind {
+            StepKind::Bind { identity, attributes, source: Source::Host } => {
+                (identity, attributes, &step.path)
+            }
+            StepKind::Channel { identity, attributes, source } => (identity, attributes, source),
+            _ => continue,
+        };
+        let source = place(host, from).during_mount(Step::Open, index)?;
         expect(&source, identity, index)?;
         let taken = clone_of(&source).during_mount(Step::Bind, index)?;
         let attributes = Attributes { set: *attributes, private: false, recursive: true };
@@ -100,6 +120,8 @@ struct Builder<'a> {
     mask_device: u64,
     /// The directory the last mask was laid in, which is also the working directory: masks come in crowds.
     beside: Option<(&'a CStr, OwnedFd)>,
+    /// The overlay, where it lies and what it shows.
+    overlay: Option<(&'a CStr, Mounted)>,
 }
 
 impl<'a> Builder<'a> {
@@ -112,7 +134,17 @@ impl<'a> Builder<'a> {
                 let tree = tree.ok_or(Errno::BADF).during_mount(Step::Bind, index)?;
                 self.bind(step, &tree, index, identity)
             }
+            StepKind::Channel { .. } => {
+                let tree = tree.ok_or(Errno::BADF).during_mount(Step::Bind, index)?;
+                attach(&tree, self.target(step, index, FileKind::Directory)?).during_mount(Step::Bind, index)
+            }
             StepKind::Mask { identity, look } => self.mask(step, index, identity, *look),
+            StepKind::Overlay { .. } => {
+                let target = self.target(step, index, FileKind::Directory)?;
+                let (_, mounted) =
+                    self.overlay.as_ref().ok_or(Errno::BADF).during_mount(Step::Overlay, index)?;
+                attach(&mounted.top, target).during_mount(Step::Overlay, index)
+            }
             StepKind::Tmpfs { mode, size } => {
                 let mounted = new_tmpfs(mode, size.as_deref()).during_mount(Step::Tmpfs, index)?;
                 let target = self.target(step, index, FileKind::Directory)?;
@@ -166,8 +198,12 @@ impl<'a> Builder<'a> {
         let look_at = |step_failed| {
             statat(&parent, &step.name, AtFlags::SYMLINK_NOFOLLOW).during_mount(step_failed, index)
         };
-        if step.target == Target::Host && !same(&look_at(Step::Open)?, identity) {
-            return Err(Errno::STALE).during_mount(Step::Changed, index);
+        match step.target {
+            Target::Host if !same(&look_at(Step::Open)?, identity) => {
+                return Err(Errno::STALE).during_mount(Step::Changed, index);
+            }
+            Target::Overlay => self.expect_overlaid(step, identity, index)?,
+            Target::Host | Target::Ours => {}
         }
         let mut hole = Digits::new();
         let source = match (identity.kind, look) {
@@ -190,6 +226,13 @@ impl<'a> Builder<'a> {
             self.beside = Some((&step.parent, parent));
         }
         Ok(())
+    }
+
+    /// That what the overlay shows at a step's path is what the policy looked at.
+    fn expect_overlaid(&self, step: &MountStep, identity: &Identity, index: usize) -> Built {
+        let (top, mounted) = self.overlay.as_ref().ok_or(Errno::BADF).during_mount(Step::Overlaid, index)?;
+        let name = overlay::below(top, &step.path).during_mount(Step::Overlaid, index)?;
+        mounted.expect(name, identity, index)
     }
 
     /// Where a step's mount goes; made first if it lies on files of our own.
@@ -229,18 +272,21 @@ fn exists(made: Result<(), Errno>) -> Result<(), Errno> {
     if made == Err(Errno::EXIST) { Ok(()) } else { made }
 }
 
-fn expect(place: &OwnedFd, identity: &Identity, index: usize) -> Built {
+pub(super) fn expect(place: &OwnedFd, identity: &Identity, index: usize) -> Built {
     let found = fstat(place).during_mount(Step::Open, index)?;
     if same(&found, identity) { Ok(()) } else { Err(Errno::STALE).during_mount(Step::Changed, index) }
 }
 
-fn same(found: &rustix::fs::Stat, identity: &Identity) -> bool {
-    let kind = match FileType::from_raw_mode(found.st_mode) {
+pub(super) fn same(found: &rustix::fs::Stat, identity: &Identity) -> bool {
+    found.st_dev == identity.dev && found.st_ino == identity.ino && kind(found) == identity.kind
+}
+
+pub(super) fn kind(found: &rustix::fs::Stat) -> FileKind {
+    match FileType::from_raw_mode(found.st_mode) {
         FileType::Directory => FileKind::Directory,
         FileType::Symlink => FileKind::Symlink,
         _ => FileKind::File,
-    };
-    found.st_dev == identity.dev && found.st_ino == identity.ino && kind == identity.kind
+    }
 }
 
 /// An empty tree, attached inside the staging so that mounts can be laid on it.

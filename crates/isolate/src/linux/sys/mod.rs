@@ -18,6 +18,7 @@ mod process;
 mod seccomp;
 mod signals;
 mod target;
+mod unread;
 mod watch;
 
 pub(crate) use broker::{
@@ -38,6 +39,7 @@ pub(crate) use process::{
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, reset_signals};
 pub(crate) use target::{read_memory, read_string};
+pub use unread::unread;
 pub use watch::watch;
 
 use rustix::io::Errno;

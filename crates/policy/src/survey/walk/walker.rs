@@ -1,8 +1,8 @@
 //! Looking into one directory after the other.
 
 use super::{Scope, State, Walk, crew};
-use crate::inputs::Shape;
 use crate::pattern::Step;
+use crate::policy::Manner;
 use crate::rules::{List, RuleId};
 use crate::survey::{PlanError, Survey, holds};
 use crate::{FileKind, Notice, NoticeWeight};
@@ -292,7 +292,7 @@ impl<'w, 'a> Walker<'w, 'a> {
         }
         let listed = || walk.starts.get(path).is_some_and(|start| start.scope.writable);
         let may_be_listed = || path.file_name().is_none_or(|name| walk.may_start(name));
-        let root = walk.policy.shape == Shape::Srt
+        let root = walk.policy.manner == Manner::Srt
             || path == walk.policy.workspace
             || walk.policy.home.as_deref() == Some(path)
             || has(".git")

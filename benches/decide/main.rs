@@ -1,0 +1,152 @@
+//! What a decision costs: how many commands a second one core can decide about, without running any.
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result, bail, ensure};
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use stockade::{
+    CommandLine, Layer, Presence, RealFiles, Records, Request, Runtime, SettingsFile, Shape,
+    StandardSettings, Trust, Verdict,
+};
+use stockade_bench::{Format, Promise, Samples, Table};
+
+/// What agents write all day.
+const TYPICAL: [&str; 12] = [
+    "ls -la",
+    "cat src/main.rs | head -n 50",
+    "git status --short",
+    "git diff HEAD~1 -- src/lib.rs",
+    "grep -rn \"fn main\" --include='*.rs' .",
+    "cargo test -p engine parser:: 2>&1 | tail -20",
+    "npm ci && npm run build",
+    "cd web && npx tsc --noEmit",
+    "python3 -c 'import sys; print(sys.version)'",
+    "find . -name '*.ts' -not -path './node_modules/*' | wc -l",
+    "sed -n '1,80p' README.md",
+    "FOO=1 timeout 60 make -j4 check",
+];
+
+/// Commands that run without walls: their programs are looked up on the disk.
+const LISTED: [&str; 4] = [
+    "docker ps -a",
+    "git push origin main",
+    "timeout 30 docker compose up -d",
+    "npm run lint && npm run test unit",
+];
+
+/// Rules like those of a careful user.
+const RULES: &str = r#"{
+    "excludedCommands": ["docker:*", "git push:*", "npm run lint", "npm run test:*", "gh*"],
+    "commands": {"deny": [
+        {"program": "rm", "args": ["-*r*", "/"]}, {"program": "git", "args": ["push", "--force*"]}, {"program": "mkfs*"}
+    ]}
+}"#;
+
+/// 40 000 decisions a second.
+const LIMIT: Duration = Duration::from_micros(25);
+
+fn main() -> ExitCode {
+    match run(std::env::args().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: impl Iterator<Item = String>) -> Result<()> {
+    let (mut rounds, mut format) = (200, Format::Text);
+    for word in words {
+        match word.as_str() {
+            "--quick" => rounds = 20,
+            "--markdown" => format = Format::Markdown,
+            // Cargo's own.
+            "--bench" => {}
+            other => bail!("no option {other} (there are --quick and --markdown)"),
+        }
+    }
+    let place = tempfile::tempdir().context("cannot make a workspace")?;
+    let plain = runtime(place.path(), "{}")?;
+    let ruled = runtime(place.path(), RULES)?;
+    let cases = [
+        ("typical commands, no rules", &plain, &TYPICAL[..], Verdict::Sandbox),
+        ("typical commands, with rules", &ruled, &TYPICAL[..], Verdict::Sandbox),
+        ("listed commands", &ruled, &LISTED[..], Verdict::Unsandboxed),
+    ];
+    let mut table = Table::new("decisions on one core", &["commands", "median", "p90", "decisions/s"]);
+    let mut promises = Vec::new();
+    for (name, runtime, texts, expected) in cases {
+        let samples = measure(runtime, texts, expected, rounds)?;
+        let median = samples.median();
+        table.row([
+            name.to_owned(),
+            format!("{:.2} µs", micros(median)),
+            format!("{:.2} µs", micros(samples.p90())),
+            format!("{:.0}", 1.0 / median.as_secs_f64()),
+        ]);
+        if expected == Verdict::Sandbox {
+            promises.push(Promise {
+                text: format!("{name}: µs for a decision"),
+                limit: micros(LIMIT),
+                measured: Some(micros(median)),
+            });
+        }
+    }
+    print!("{}", table.render(format));
+    for promise in &promises {
+        let measured = promise.measured.unwrap_or_default();
+        println!("{}: {:.2} of {:.2}: {}", promise.text, measured, promise.limit, promise.verdict());
+    }
+    Ok(())
+}
+
+/// The time of one decision, from many rounds over all texts.
+fn measure(runtime: &Runtime, texts: &[&str], expected: Verdict, rounds: usize) -> Result<Samples> {
+    let policy = runtime.policy();
+    let requests: Vec<Request> =
+        texts.iter().map(|text| runtime.request(CommandLine::Shell(text.into()))).collect();
+    for request in &requests {
+        let decision = policy.decide(request, &RealFiles);
+        ensure!(decision.verdict == expected, "{:?}: {}", request.command, decision.reason);
+    }
+    const REPEATED: u32 = 50;
+    let mut times = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let begun = Instant::now();
+        for _ in 0..REPEATED {
+            for request in &requests {
+                black_box(policy.decide(black_box(request), &RealFiles));
+            }
+        }
+        times.push(begun.elapsed() / (REPEATED * u32::try_from(requests.len())?));
+    }
+    Samples::new(times).context("nothing was measured")
+}
+
+fn runtime(place: &std::path::Path, settings: &str) -> Result<Runtime> {
+    let (workspace, file) = (place.join("ws"), place.join("settings.json"));
+    std::fs::create_dir_all(&workspace)?;
+    std::fs::write(&file, settings)?;
+    let file = SettingsFile {
+        path: file,
+        layer: Layer::Flag,
+        shape: Shape::Native,
+        presence: Presence::Named,
+        trust: Trust::Untrusted,
+    };
+    let path = ("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into());
+    let built = Runtime::builder()
+        .cwd(workspace)
+        .environment([path])
+        .standard_settings(StandardSettings::ManagedOnly)
+        .records(Records::Off)
+        .settings(file)
+        .build();
+    built.context("the policy cannot be made")
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

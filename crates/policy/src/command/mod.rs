@@ -1,0 +1,26 @@
+//! Whole commands: taking their text apart, and the rules that depend on it.
+//!
+//! A text is read twice, by a strict reader of our own and by the grammar editors use. Only where both see the
+//! same commands, and nothing but simple commands, is anything taken for certain; everything else runs behind
+//! walls.
+
+mod deny;
+mod excluded;
+mod lookup;
+mod part;
+mod pattern;
+mod reading;
+mod rules;
+mod strict;
+mod strip;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod word;
+
+pub(crate) use deny::{Denied, DenyRule, is_hidden};
+pub(crate) use excluded::Bench;
+pub(crate) use part::{Part, Reading};
+pub(crate) use pattern::CommandPattern;
+pub(crate) use reading::read;
+pub(crate) use rules::{CommandRules, Excluded};

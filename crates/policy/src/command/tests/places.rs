@@ -1,0 +1,89 @@
+//! Where programs lie and redirections lead.
+
+use super::{policy, shell, tree};
+use crate::testing::Tree;
+use crate::{Decision, Request, Verdict};
+
+const EXCLUDED: &str = r#"{"excludedCommands": ["docker:*", "/opt/bin/tool", "./run", "cat:*"],
+    "filesystem": {"allowWrite": ["/srv/data"]}}"#;
+
+fn decide(tree: &Tree, path: Option<&str>, text: &str) -> Decision {
+    let environment = path.map(|path| ("PATH".into(), path.into())).into_iter().collect();
+    let tree = tree.clone().directory("/srv/data");
+    let policy = crate::testing::load(&tree, crate::Layer::User, crate::Shape::Native, EXCLUDED).unwrap();
+    policy.decide(&Request { environment, ..shell(text) }, &tree)
+}
+
+#[test]
+fn a_program_that_commands_could_have_written_is_not_excluded() {
+    let planted = tree().file("/ws/bin/docker").file("/srv/data/docker");
+    let linked = tree().link("/usr/local/bin/docker", "/ws/tool").link("/opt/dir", "/ws/bin");
+    let swapped = tree().link("/ws/link", "/usr/bin/docker").link("/usr/local/bin/docker", "/ws/link");
+    let circle =
+        tree().link("/usr/local/bin/docker", "/usr/local/bin/other").link("/usr/local/bin/other", "docker");
+    for (files, path, text, expected) in [
+        (&tree(), Some("/usr/bin"), "docker ps", Verdict::Unsandboxed),
+        (&tree(), None, "docker ps", Verdict::Unsandboxed),
+        // Nowhere: nothing will run.
+        (&tree(), Some("/usr/local/bin"), "docker ps", Verdict::Unsandboxed),
+        (&planted, Some("/ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&planted, Some("/srv/data"), "docker ps", Verdict::Sandbox),
+        (&planted, Some("/usr/bin:/ws/bin"), "docker ps", Verdict::Unsandboxed),
+        // Not there yet, but it could be when the command starts.
+        (&tree(), Some("/ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&tree(), Some("/usr/local/bin:/ws/bin"), "docker ps", Verdict::Sandbox),
+        // The directory depends on where the command runs.
+        (&tree(), Some("bin:/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&tree(), Some(":/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&tree(), Some("/usr/local/bin::/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&tree(), Some("/usr/local/bin:."), "docker ps", Verdict::Sandbox),
+        // Links that lead there, or through there.
+        (&linked, Some("/usr/local/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&linked, Some("/opt/dir:/usr/bin"), "docker ps", Verdict::Sandbox),
+        (&swapped, Some("/usr/local/bin"), "docker ps", Verdict::Sandbox),
+        (&circle, Some("/usr/local/bin"), "docker ps", Verdict::Sandbox),
+        (&tree(), Some("/usr/bin:/usr/../ws/bin"), "docker ps", Verdict::Unsandboxed),
+        (&tree(), Some("/usr/../ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
+        // Wrappers are programs too.
+        (&tree().file("/ws/bin/timeout"), Some("/usr/bin:/ws/bin"), "nohup docker ps", Verdict::Unsandboxed),
+        (&tree(), Some("/usr/bin:/ws/bin"), "setsid docker ps", Verdict::Sandbox),
+        // By their paths.
+        (&tree().file("/opt/bin/tool"), Some("/usr/bin"), "/opt/bin/tool", Verdict::Unsandboxed),
+        (&tree().link("/opt/bin/tool", "/ws/tool"), Some("/usr/bin"), "/opt/bin/tool", Verdict::Sandbox),
+        (&tree().file("/ws/run"), Some("/usr/bin"), "./run", Verdict::Sandbox),
+        (&tree().link("/ws/run", "/usr/bin/docker"), Some("/usr/bin"), "./run", Verdict::Sandbox),
+    ] {
+        let decision = decide(files, path, text);
+        assert_eq!(decision.verdict, expected, "{path:?} {text}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn redirections_stay_where_commands_may_work() {
+    let files =
+        tree().link("/ws/away", "/etc/passwd").link("/ws/out", "/etc").file("/ws/in").file("/srv/data/in");
+    for (text, expected) in [
+        ("cat < in", Verdict::Unsandboxed),
+        ("cat < /srv/data/in > /srv/data/out", Verdict::Unsandboxed),
+        ("cat > new", Verdict::Unsandboxed),
+        ("cat > ./a/../new", Verdict::Sandbox),
+        ("cat > away", Verdict::Sandbox),
+        ("cat < away", Verdict::Sandbox),
+        ("cat > out/x", Verdict::Sandbox),
+        ("cat > /ws/../etc/x", Verdict::Sandbox),
+        ("cat > .git/hooks/x", Verdict::Sandbox),
+        ("cat > .bashrc", Verdict::Sandbox),
+        ("cat > /dev/tcp/example.org/80", Verdict::Sandbox),
+        ("cat > /proc/self/mem", Verdict::Sandbox),
+        ("cat < /dev/null > /dev/null", Verdict::Unsandboxed),
+    ] {
+        let decision = decide(&files, Some("/usr/bin"), text);
+        assert_eq!(decision.verdict, expected, "{text}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn a_path_of_the_settings_is_looked_at_too() {
+    let text = r#"{"excludedCommands": ["docker:*"], "environment": {"set": {"PATH": "/ws/bin:/usr/bin"}}}"#;
+    assert_eq!(super::decide(&policy(text), "docker ps").verdict, Verdict::Sandbox);
+}

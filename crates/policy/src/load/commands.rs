@@ -1,0 +1,183 @@
+//! Settings about whole commands: which run without walls, which do not run, when a person is asked.
+
+use super::Draft;
+use super::layer::Voice;
+use crate::command::{CommandPattern, Denied, DenyRule, Excluded};
+use crate::rules::{List, Place};
+use crate::settings::commands::{CommandSettings, DenyEntry};
+use crate::settings::native::Settings;
+use crate::settings::nearest;
+use crate::{Approval, Files, data};
+use std::path::Path;
+
+/// The names settings have for systems.
+const PLATFORMS: [&str; 4] = ["linux", "macos", "windows", "wsl"];
+
+/// Where Linux says who built it; Windows' own says so.
+const KERNEL_NAME: &str = "/proc/sys/kernel/osrelease";
+
+impl Draft {
+    /// What a layer says about whole commands, but for the list of those that are refused.
+    pub(super) fn apply_decisions(&mut self, settings: &Settings, voice: Voice) {
+        self.add_excluded(&settings.excluded_commands, voice);
+        if let Some(platforms) = &settings.enabled_platforms {
+            self.set_platforms(platforms, voice);
+        }
+        match settings.fail_if_unavailable {
+            Some(true) => self.policy.commands.fallback = None,
+            Some(false) if voice.may_take_down() => {
+                self.policy.commands.fallback = Some(self.quote(voice, "failIfUnavailable", "false"));
+            }
+            Some(false) => self.ignore(voice, "failIfUnavailable", "false"),
+            None => {}
+        }
+        match settings.auto_allow_bash_if_sandboxed {
+            Some(false) => self.policy.commands.behind_walls = Approval::Needed,
+            Some(true) if voice.may_loosen() => self.policy.commands.behind_walls = Approval::NotNeeded,
+            Some(true) if self.policy.commands.behind_walls == Approval::NotNeeded => {}
+            Some(true) => self.ignore(voice, "autoAllowBashIfSandboxed", "true"),
+            None => {}
+        }
+    }
+
+    fn add_excluded(&mut self, patterns: &[String], voice: Voice) {
+        for (index, text) in patterns.iter().enumerate() {
+            let key = format!("excludedCommands[{index}]");
+            let pattern = match CommandPattern::parse(text) {
+                Ok(pattern) => pattern,
+                Err(error) => {
+                    self.wrong(voice, &key, format!("{text:?} {error}"), error.hint());
+                    continue;
+                }
+            };
+            if !voice.may_take_down() {
+                self.ignore(voice, &key, text);
+                continue;
+            }
+            if pattern.fits_all() {
+                self.warn(format!("{key} {text:?} lets every simple command run without walls"));
+            }
+            let mut rule = self.quote(voice, &key, "");
+            rule.text = format!("excludedCommands {text}");
+            self.policy.commands.excluded.push(Excluded { pattern, rule });
+        }
+    }
+
+    /// The systems on which there are walls at all.
+    fn set_platforms(&mut self, platforms: &[String], voice: Voice) {
+        for (index, name) in platforms.iter().enumerate() {
+            if !PLATFORMS.contains(&name.as_str()) {
+                let hint = match nearest(name, PLATFORMS) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("the names are {}", PLATFORMS.join(", ")),
+                };
+                self.wrong(
+                    voice,
+                    &format!("enabledPlatforms[{index}]"),
+                    format!("{name:?} is no system"),
+                    hint,
+                );
+            }
+        }
+        let listed = platforms.join(", ");
+        if platforms.iter().any(|name| *name == self.policy.commands.platform) {
+            self.policy.commands.elsewhere = None;
+        } else if voice.may_take_down() {
+            self.policy.commands.elsewhere = Some(self.quote(voice, "enabledPlatforms", &listed));
+        } else {
+            self.ignore(voice, "enabledPlatforms", &listed);
+        }
+    }
+
+    /// Adds the rules that refuse commands.
+    pub(super) fn apply_denied_commands(&mut self, settings: CommandSettings, voice: Voice) {
+        for (index, entry) in settings.deny.into_iter().enumerate() {
+            self.deny_program(entry, voice, &format!("commands.deny[{index}]"));
+        }
+    }
+
+    fn deny_program(&mut self, entry: DenyEntry, voice: Voice, key: &str) {
+        if entry.program.trim().is_empty() {
+            return self.wrong(
+                voice,
+                &format!("{key}.program"),
+                "cannot be empty",
+                "name a program, such as rm",
+            );
+        }
+        let mut rule = self.quote(voice, key, "");
+        rule.text = format!("deny {}", [&[entry.program.clone()], entry.args.as_slice()].concat().join(" "));
+        let what = Denied::Program { program: entry.program, arguments: entry.args };
+        for (examples, name, refused) in
+            [(&entry.matching, "match", true), (&entry.not_match, "notMatch", false)]
+        {
+            for (index, example) in examples.iter().enumerate() {
+                if what.refuses_text(example) != refused {
+                    let reason = match refused {
+                        true => format!("{example:?} should be refused by this rule and is not"),
+                        false => format!("{example:?} should not be refused by this rule and is"),
+                    };
+                    let key = format!("{key}.{name}[{index}]");
+                    self.wrong(voice, &key, reason, "change the patterns or the example");
+                }
+            }
+        }
+        self.policy.commands.deny.push(DenyRule { what, reason: entry.reason, rule });
+    }
+
+    /// Adds a rule that refuses commands by a pattern for the whole command: `rm -rf:*`. `written` is the rule
+    /// as its file has it.
+    pub(super) fn deny_command(&mut self, pattern: &str, written: &str, voice: Voice, key: &str) {
+        match CommandPattern::parse(pattern) {
+            Ok(pattern) => {
+                let mut rule = self.quote(voice, key, "");
+                rule.text = format!("deny {written}");
+                let what = Denied::Command(pattern);
+                self.policy.commands.deny.push(DenyRule { what, reason: None, rule });
+            }
+            Err(error) => self.wrong(voice, key, format!("{written:?} {error}"), error.hint()),
+        }
+    }
+
+    /// What judging needs besides the patterns, once every rule is known.
+    pub(super) fn finish_commands(&mut self, files: &dyn Files) {
+        if self.policy.commands.excluded.is_empty() {
+            return;
+        }
+        let lists = data::commands();
+        self.policy.commands.variables = lists.variables;
+        self.policy.commands.never = lists.never;
+        let workspace = self.policy.workspace.clone();
+        let gives = |list: List| matches!(list, List::AllowWrite | List::ToolCache);
+        let mut roots = Vec::new();
+        for (_, rule) in self.policy.book.iter().filter(|(_, rule)| gives(rule.list)) {
+            let place = match &rule.place {
+                Place::Literal(path) => path.as_path(),
+                Place::Anchored { base, .. } => base.as_path(),
+                _ => workspace.as_path(),
+            };
+            // A root that is not there may be made later, under the name it has now.
+            let resolved = files.resolve(place).unwrap_or_else(|_| place.to_owned());
+            if place != resolved {
+                roots.push(place.to_owned());
+            }
+            roots.push(resolved);
+        }
+        roots.sort();
+        roots.dedup();
+        self.policy.commands.roots = roots;
+    }
+}
+
+/// The system this is, in the words of settings.
+pub(super) fn platform(files: &dyn Files) -> &'static str {
+    match std::env::consts::OS {
+        "linux" => {
+            let name = files.read(Path::new(KERNEL_NAME)).unwrap_or_default().to_ascii_lowercase();
+            if name.windows(9).any(|part| part == b"microsoft") { "wsl" } else { "linux" }
+        }
+        "macos" => "macos",
+        "windows" => "windows",
+        other => other,
+    }
+}

@@ -1,0 +1,174 @@
+//! What a run left behind that the host may execute later.
+//!
+//! Which names count is data: `profiles/review.json`. Looking for them is the embedder's work; this is only
+//! the words for it.
+
+use serde::{Deserialize, Serialize};
+
+/// Something new, changed or gone that the host would execute or obey by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewItem {
+    /// What it is.
+    pub kind: ReviewKind,
+    /// Where, seen from the workspace. Written by the command: not to be shown as it is.
+    pub path: String,
+    /// What happened to it.
+    pub change: ReviewChange,
+    /// What exactly is different, where more is known. May quote the command's own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// Why it matters, in one sentence.
+    pub why: String,
+}
+
+/// What happened during the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewChange {
+    /// It was not there before.
+    New,
+    /// It is not what it was.
+    Changed,
+    /// It is gone.
+    Removed,
+    /// Nobody could look: kind [`ReviewKind::Incomplete`] only.
+    Unknown,
+}
+
+/// Kinds of things that are executed without anybody asking for that very file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ReviewKind {
+    /// The review itself has a gap.
+    Incomplete,
+    /// A program git runs.
+    GitHook,
+    /// Settings, attributes or a pointer of git that may name programs.
+    GitSettings,
+    /// A directory that git takes for a repository although it is not called `.git`.
+    BareRepository,
+    /// Read by shells or direnv.
+    ShellStart,
+    /// Settings, tools or instructions of an agent.
+    Agent,
+    /// Tasks and settings of an editor.
+    Editor,
+    /// Runs on a build service, with its secrets.
+    Pipeline,
+    /// Named scripts of a package.
+    PackageScript,
+    /// Settings of a package manager or build tool that name programs or sources.
+    ToolSettings,
+    /// Code that a build or test tool loads by itself.
+    BuildScript,
+    /// A program that is found by its name alone.
+    Program,
+}
+
+/// One entry of `profiles/review.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewEntry {
+    /// What its names are.
+    pub kind: ReviewKind,
+    /// Names, or paths of names, at any depth. `*` stands for part of a name, `**` for any directories; a
+    /// path that begins with `$PATH` is meant below each directory of the caller's search path.
+    pub paths: Vec<String>,
+    /// Last names that do not count.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// Which files of that name count.
+    #[serde(default)]
+    pub files: ReviewFiles,
+    /// Whether it counts inside installed packages, too.
+    #[serde(default)]
+    pub packages: ReviewPackages,
+    /// What of the content counts.
+    #[serde(default)]
+    pub look: ReviewLook,
+    /// Why it matters.
+    pub why: String,
+}
+
+/// Which files count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewFiles {
+    /// All.
+    #[default]
+    Any,
+    /// Those that can be executed, and links.
+    Executable,
+}
+
+/// Whether installed packages count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewPackages {
+    /// Nobody runs it from there.
+    #[default]
+    Left,
+    /// It acts from there as well.
+    Included,
+}
+
+/// What of the content counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewLook {
+    /// Every byte.
+    #[default]
+    Whole,
+    /// These members of a JSON object, one level down.
+    Members(Vec<String>),
+    /// Lines that hold one of these words.
+    Lines(Vec<String>),
+    /// Git settings: keys that are not known to be harmless.
+    GitSettings,
+}
+
+/// The whole of `profiles/review.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewList {
+    /// Directories of installed packages.
+    pub packages: Vec<String>,
+    /// Directories in which nothing is looked for, as the last names of a path.
+    pub skip: Vec<String>,
+    /// What counts.
+    pub entries: Vec<ReviewEntry>,
+}
+
+/// What counts in a review.
+pub fn review_list() -> ReviewList {
+    crate::data::review()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_says_why_and_names_something() {
+        let list = review_list();
+        assert!(list.entries.len() > 20);
+        for entry in &list.entries {
+            assert!(!entry.why.is_empty() && !entry.why.ends_with('.'), "{entry:?}");
+            assert!(!entry.paths.is_empty(), "{entry:?}");
+            for path in &entry.paths {
+                assert!(!path.starts_with('/') && !path.ends_with('/') && !path.contains("//"), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_path_is_listed_twice() {
+        let list = review_list();
+        let mut paths: Vec<_> = list.entries.iter().flat_map(|entry| &entry.paths).collect();
+        paths.sort();
+        let twice: Vec<_> = paths.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+}

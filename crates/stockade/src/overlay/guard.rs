@@ -1,0 +1,117 @@
+//! Rules that hold when changes are applied, too.
+//!
+//! A command could not make what the rules protect, but rules may have become stricter since, and the layer has been
+//! lying on a disk: what the host would trust or run is judged again.
+
+use super::change::{Change, EntryKind};
+use super::tree::{Tree, is_whiteout, join};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use stockade_policy::{
+    Check, GitPlaces, Judge, Judgement, Naming, Plan, ViolationKind, check_git_config_change,
+    check_git_pointer, check_worktree_commondir, check_worktree_pointer,
+};
+
+/// Larger files are neither configuration nor pointers.
+const LARGEST: u64 = 1 << 20;
+
+/// Judges changes by a plan for the workspace.
+pub(super) struct Guard<'t> {
+    judge: Judge,
+    writable: Vec<PathBuf>,
+    workspace: PathBuf,
+    host: &'t Tree,
+    upper: &'t Tree,
+}
+
+impl<'t> Guard<'t> {
+    pub(super) fn new(plan: &Plan, workspace: PathBuf, host: &'t Tree, upper: &'t Tree) -> Self {
+        let writable = plan.broker.as_ref().map(|broker| broker.writable.clone()).unwrap_or_default();
+        Self { judge: Judge::new(plan), writable, workspace, host, upper }
+    }
+
+    /// Why a change may not be applied, if it may not.
+    pub(super) fn refuses(&self, change: &Change) -> Option<String> {
+        let path = self.workspace.join(&change.path);
+        let naming = change.after.map(|after| match after.kind {
+            EntryKind::File => Naming::File,
+            EntryKind::Directory => Naming::Directory,
+            EntryKind::Symlink => self.link(&change.path),
+            EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => Naming::Special,
+        });
+        let named = naming.map(|naming| self.judge.name(&path, naming));
+        let changed = change.before.map(|_| self.judge.change(&path));
+        for judgement in named.into_iter().chain(changed) {
+            match judgement {
+                Judgement::Free => {}
+                Judgement::Refused(refusal) => return Some(refusal.reason),
+                Judgement::Check(check, refusal) => {
+                    if let Some(reason) = self.fails(check, change, &path, refusal.reason) {
+                        return Some(reason);
+                    }
+                }
+            }
+        }
+        let act = match (&change.before, &change.after) {
+            (_, None) => ViolationKind::Unlink,
+            (None, _) => ViolationKind::Create,
+            (Some(_), Some(_)) => ViolationKind::Write,
+        };
+        self.judge.why_not(&path, act).map(|refusal| refusal.reason)
+    }
+
+    fn link(&self, path: &Path) -> Naming {
+        match self.upper.target(path) {
+            Ok(target) if target.file_name() == Some(target.as_os_str()) => Naming::SymlinkBeside,
+            _ => Naming::Symlink,
+        }
+    }
+
+    /// Why content, or what lies beside it, does not pass a check.
+    fn fails(&self, check: Check, change: &Change, path: &Path, otherwise: String) -> Option<String> {
+        let after = change.after?;
+        if check == Check::BareRepository {
+            return self.completes_repository(change).then_some(otherwise);
+        }
+        match after.kind {
+            EntryKind::File => {}
+            // The names in it are judged one by one.
+            EntryKind::Directory => return None,
+            _ => return Some(otherwise),
+        }
+        let Some(content) = read(self.upper, &change.path) else { return Some(otherwise) };
+        let directory = path.parent().unwrap_or(path).to_owned();
+        let places =
+            GitPlaces { writable: self.writable.clone(), private: Vec::new(), git_directory: directory };
+        let checked = match check {
+            Check::GitConfig => {
+                let old = read(self.host, &change.path).unwrap_or_default();
+                check_git_config_change(&old, &content, &places)
+            }
+            Check::GitPointer => check_git_pointer(&content, path, &places),
+            Check::WorktreeCommonDir => check_worktree_commondir(&content),
+            Check::WorktreePointer => check_worktree_pointer(&content, path, &places),
+            Check::BareRepository => Ok(()),
+        };
+        checked.err().map(|refusal| refusal.to_string())
+    }
+
+    /// Whether a directory would look like a repository to git, and does not yet.
+    fn completes_repository(&self, change: &Change) -> bool {
+        let directory = change.path.parent().unwrap_or(Path::new(""));
+        let parts = ["HEAD", "objects", "refs"].map(|name| join(directory, OsStr::new(name)));
+        let on_host = |path: &PathBuf| matches!(self.host.look(path), Ok(Some(_)));
+        let in_layer =
+            |path: &PathBuf| matches!(self.upper.look(path), Ok(Some(found)) if !is_whiteout(&found));
+        let gone = |path: &PathBuf| matches!(self.upper.look(path), Ok(Some(found)) if is_whiteout(&found));
+        !parts.iter().all(on_host)
+            && parts.iter().all(|path| in_layer(path) || (on_host(path) && !gone(path)))
+    }
+}
+
+fn read(tree: &Tree, path: &Path) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    tree.file(path).ok()?.take(LARGEST + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= LARGEST).then_some(content)
+}

@@ -1,0 +1,175 @@
+//! The policy in force, and the way to the next one.
+
+use super::change::{Change, News, rejections};
+use super::reading::Reading;
+use super::stamp::{Memory, Stamps, is_settled};
+use crate::trust::{Standing, TrustStore};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use stockade_policy::{Inputs, Policy, SettingsErrors, SettingsFile, Switch};
+
+/// How long a look may be put off because a file seems to be on its way.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How many changes are remembered for those who have not heard of them.
+const REMEMBERED: usize = 64;
+
+/// What the policy is made of, and the one in force. Copies share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Reload(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    inputs: Inputs,
+    trust: TrustStore,
+    /// The settings files and the list of trusted ones.
+    watched: Vec<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    policy: Arc<Policy>,
+    reading: Reading,
+    stamps: Option<Stamps>,
+    /// The files that are wrong, while the policy from before holds.
+    wrong: Vec<PathBuf>,
+    /// Since when a file seems to be on its way.
+    unsettled: Option<Instant>,
+    news: VecDeque<Arc<News>>,
+    /// How many news there were before the first of these.
+    forgotten: u64,
+    /// How many news somebody has heard.
+    heard: u64,
+}
+
+impl Reload {
+    /// Reads the settings for the first time.
+    pub(crate) fn begin(inputs: Inputs, trust: TrustStore) -> Result<Self, SettingsErrors> {
+        let mut watched: Vec<PathBuf> = inputs.settings.iter().map(|file| file.path.clone()).collect();
+        watched.push(trust.path());
+        // Before the reading: what is saved in between is then found at the next look.
+        let (stamps, memory) = Stamps::of(&watched);
+        let reading = Reading::take(&inputs, &trust);
+        let policy = Arc::new(reading.load(&inputs)?);
+        let state = State {
+            policy,
+            reading,
+            stamps: (memory == Memory::Lasting).then_some(stamps),
+            wrong: Vec::new(),
+            unsettled: None,
+            news: VecDeque::new(),
+            forgotten: 0,
+            heard: 0,
+        };
+        Ok(Self(Arc::new(Shared { inputs, trust, watched, state: Mutex::new(state) })))
+    }
+
+    /// The policy in force.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.state().policy)
+    }
+
+    /// The policy that the files make now; the one from before where they are wrong.
+    pub(crate) fn newest(&self) -> Arc<Policy> {
+        self.look();
+        self.policy()
+    }
+
+    /// The files a policy is made from, and how they stand to what was trusted.
+    pub(crate) fn files(&self) -> Vec<(SettingsFile, Standing)> {
+        let state = self.state();
+        let standings = state.reading.standings().map(|(_, standing)| standing);
+        self.0.inputs.settings.iter().cloned().zip(standings).collect()
+    }
+
+    /// Whether somebody changes the lists of hosts by hand, and does not want them changed back.
+    pub(crate) fn has_live_network(&self) -> bool {
+        self.0.inputs.flags.live_network == Switch::Allowed
+    }
+
+    /// Looks at the files, and takes what changed.
+    pub(crate) fn look(&self) {
+        let (stamps, memory) = Stamps::of(&self.0.watched);
+        let mut state = self.state();
+        if state.stamps.as_ref() == Some(&stamps) {
+            return;
+        }
+        let reading = Reading::take(&self.0.inputs, &self.0.trust);
+        if reading != state.reading {
+            let loaded = reading.load(&self.0.inputs);
+            let mut changed = reading.changed_since(&state.reading);
+            if changed.is_empty() {
+                changed.push(self.0.trust.path());
+            }
+            let odd = loaded.is_err() || reading.misses_what_was_in(&state.reading);
+            if odd && state.puts_off(&changed) {
+                return;
+            }
+            match loaded {
+                Ok(policy) => state.take(Arc::new(policy), changed),
+                Err(errors) => state.reject(&errors, &changed),
+            }
+            state.reading = reading;
+        }
+        state.unsettled = None;
+        state.stamps = (memory == Memory::Lasting).then_some(stamps);
+    }
+
+    /// The news that nobody has heard, and the place after them.
+    pub(super) fn unheard(&self) -> (Vec<Arc<News>>, u64) {
+        let place = self.state().heard;
+        self.news_from(place)
+    }
+
+    /// The news from a place on, and the place after them.
+    pub(super) fn news_from(&self, place: u64) -> (Vec<Arc<News>>, u64) {
+        let mut state = self.state();
+        let skipped = usize::try_from(place.saturating_sub(state.forgotten)).unwrap_or(usize::MAX);
+        let news = state.news.iter().skip(skipped).cloned().collect();
+        let end = state.forgotten + state.news.len() as u64;
+        state.heard = end;
+        (news, end)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is done under this lock that could leave it half changed.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether these files are better looked at again in a moment: an editor may be at work. What stays odd is
+    /// taken for what it is.
+    fn puts_off(&mut self, changed: &[PathBuf]) -> bool {
+        if changed.iter().all(|path| is_settled(path)) {
+            return false;
+        }
+        self.unsettled.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+    }
+
+    fn take(&mut self, policy: Arc<Policy>, files: Vec<PathBuf>) {
+        let mended = std::mem::take(&mut self.wrong);
+        let change = Change::between(&self.policy, &policy, files, mended);
+        self.policy = policy;
+        self.tell(News::Changed(change));
+    }
+
+    fn reject(&mut self, errors: &SettingsErrors, changed: &[PathBuf]) {
+        for (file, error) in rejections(errors, changed) {
+            if !self.wrong.contains(&file) {
+                self.wrong.push(file.clone());
+            }
+            self.tell(News::Rejected { file, error });
+        }
+    }
+
+    fn tell(&mut self, news: News) {
+        self.news.push_back(Arc::new(news));
+        if self.news.len() > REMEMBERED {
+            self.news.pop_front();
+            self.forgotten += 1;
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What counts in a review, ready to be asked for every name of a tree.
+
+use super::names::{Part, Pattern, ends_with, fits, parts};
+use std::collections::{HashMap, HashSet};
+use stockade_policy::{ReviewEntry, ReviewList, ReviewPackages, review_list};
+
+/// The entries, by the names they are about.
+#[derive(Debug)]
+pub(super) struct Catalogue {
+    pub(super) entries: Vec<ReviewEntry>,
+    literal: HashMap<Vec<u8>, Vec<Pattern>>,
+    wild: Vec<Pattern>,
+    skip: Vec<Vec<Part>>,
+    packages: HashSet<Vec<u8>>,
+}
+
+/// The part of it that a directory has to do with.
+pub(super) struct Here<'a> {
+    catalogue: &'a Catalogue,
+    directory: &'a [&'a [u8]],
+    wild: Vec<&'a Pattern>,
+    inside: Inside,
+}
+
+/// Whether a directory belongs to installed packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    Project,
+    Packages,
+}
+
+impl Catalogue {
+    pub(super) fn new() -> Self {
+        let ReviewList { packages, skip, entries } = review_list();
+        let (mut literal, mut wild) = (HashMap::<_, Vec<_>>::new(), Vec::new());
+        for (number, entry) in entries.iter().enumerate() {
+            for path in &entry.paths {
+                let pattern = Pattern::new(number, path);
+                match &pattern.last {
+                    Part::Literal(name) => literal.entry(name.clone()).or_default().push(pattern),
+                    Part::Wild(_) | Part::Any => wild.push(pattern),
+                }
+            }
+        }
+        Self {
+            entries,
+            literal,
+            wild,
+            skip: skip.iter().map(|path| parts(path)).collect(),
+            packages: packages.into_iter().map(String::into_bytes).collect(),
+        }
+    }
+
+    pub(super) fn here<'a>(&'a self, directory: &'a [&'a [u8]], inside: Inside) -> Here<'a> {
+        let wild = self.wild.iter().filter(|pattern| pattern.is_below(directory)).collect();
+        Here { catalogue: self, directory, wild, inside }
+    }
+
+    /// Whether nothing is looked for below this path.
+    pub(super) fn skips(&self, path: &[&[u8]]) -> bool {
+        self.skip.iter().any(|parts| ends_with(path, parts))
+    }
+
+    /// What a directory of this name holds.
+    pub(super) fn below(&self, inside: Inside, name: &[u8]) -> Inside {
+        if self.packages.contains(name) { Inside::Packages } else { inside }
+    }
+
+    /// The entry for whose sake somebody follows a link that stands at this path.
+    pub(super) fn leads_over(&self, path: &[&[u8]]) -> Option<usize> {
+        let literal = self.literal.values().flatten();
+        let leading = self.wild.iter().chain(literal).filter(|pattern| pattern.leads_over(path));
+        leading.map(|pattern| pattern.entry).min()
+    }
+}
+
+impl Here<'_> {
+    /// The first entry that a name in this directory belongs to.
+    pub(super) fn entry(&self, name: &[u8]) -> Option<usize> {
+        let literal = self.catalogue.literal.get(name).into_iter().flatten();
+        let literal = literal.filter(|pattern| pattern.is_below(self.directory));
+        let wild = self.wild.iter().copied().filter(|pattern| pattern.last.fits(name));
+        literal.chain(wild).map(|pattern| pattern.entry).filter(|entry| self.counts(*entry, name)).min()
+    }
+
+    fn counts(&self, entry: usize, name: &[u8]) -> bool {
+        let entry = &self.catalogue.entries[entry];
+        (self.inside == Inside::Project || entry.packages == ReviewPackages::Included)
+            && !entry.except.iter().any(|pattern| fits(pattern.as_bytes(), name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stockade_policy::ReviewKind;
+
+    fn kind(catalogue: &Catalogue, path: &str) -> Option<ReviewKind> {
+        let names: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
+        let (last, directory) = names.split_last().unwrap();
+        let inside = directory.iter().fold(Inside::Project, |inside, name| catalogue.below(inside, name));
+        let entry = catalogue.here(directory, inside).entry(last)?;
+        Some(catalogue.entries[entry].kind)
+    }
+
+    #[test]
+    fn names_find_their_kind() {
+        use ReviewKind::*;
+        let catalogue = Catalogue::new();
+        for (path, expected) in [
+            (".git/hooks/pre-commit", Some(GitHook)),
+            (".git/hooks/pre-commit.sample", None),
+            (".git/modules/sub/hooks/post-checkout", Some(GitHook)),
+            ("deep/down/.git/config", Some(GitSettings)),
+            (".github/workflows/ci.yml", Some(Pipeline)),
+            ("node_modules/x/.github/workflows/ci.yml", None),
+            ("node_modules/x/package.json", None),
+            ("node_modules/x/.vscode/tasks.json", Some(Editor)),
+            ("node_modules/.bin/tsc", Some(Program)),
+            ("a/package.json", Some(PackageScript)),
+            (".claude/settings.json", Some(Agent)),
+            (".claude/skills/a/b/SKILL.md", Some(Agent)),
+            ("crates/a/build.rs", Some(BuildScript)),
+            ("venv/lib/python3/site-packages/x.pth", Some(BuildScript)),
+            ("src/main.rs", None),
+            ("README.md", None),
+        ] {
+            assert_eq!(kind(&catalogue, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn git_data_is_skipped() {
+        let catalogue = Catalogue::new();
+        assert!(catalogue.skips(&[b"a", b".git", b"objects"]));
+        assert!(!catalogue.skips(&[b"objects"]));
+        assert!(!catalogue.skips(&[b".git", b"hooks"]));
+    }
+}

@@ -1,0 +1,244 @@
+//! Two moments of a workspace, and what is different.
+
+use super::catalogue::Catalogue;
+use super::ground::Ground;
+use super::look::Seen;
+use super::walk::{Gaps, Snapshot};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use stockade_policy::{GitPlaces, ReviewChange, ReviewItem, ReviewKind, check_git_config_change};
+
+/// More of one kind are counted, not listed.
+const MOST_PER_KIND: usize = 500;
+/// Parts of a file that are named one by one.
+const MOST_NAMED: usize = 4;
+/// Longer words of the command are cut.
+const LONGEST_QUOTE: usize = 120;
+
+const BARE: &str = "git run in it or below takes settings and hooks from there";
+const GAP: &str = "what was not compared may have changed";
+
+/// Everything that is new, changed or gone, the most telling kinds first.
+pub(super) fn compare(
+    ground: &Ground,
+    catalogue: &Catalogue,
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Vec<ReviewItem> {
+    let mut items = Vec::new();
+    for (path, (entry, seen)) in &after.files {
+        let old = before.files.get(path).map(|(_, seen)| seen);
+        let said = match old {
+            Some(old) => changed(ground, path, old, seen).map(|detail| (ReviewChange::Changed, detail)),
+            None => appeared(ground, path, seen).map(|detail| (ReviewChange::New, detail)),
+        };
+        let Some((change, detail)) = said else { continue };
+        let entry = &catalogue.entries[*entry];
+        items.push(ReviewItem {
+            kind: entry.kind,
+            path: shown(path),
+            change,
+            detail,
+            why: entry.why.clone(),
+        });
+    }
+    for path in after.bare.iter().filter(|path| !before.bare.contains(path)) {
+        items.push(bare_item(path));
+    }
+    // Where the second walk was given up nobody knows what is gone.
+    if after.gaps.given_up.is_none() {
+        for (path, (entry, seen)) in &before.files {
+            let entry = &catalogue.entries[*entry];
+            if !after.files.contains_key(path) && counts(seen) && !after.gaps.hide(path) {
+                let (change, detail) = (ReviewChange::Removed, String::new());
+                items.push(ReviewItem {
+                    kind: entry.kind,
+                    path: shown(path),
+                    change,
+                    detail,
+                    why: entry.why.clone(),
+                });
+            }
+        }
+    }
+    items.sort_by(|one, other| (one.kind, &one.path).cmp(&(other.kind, &other.path)));
+    let mut gaps = gaps(catalogue, before, after);
+    shorten(&mut items, &mut gaps);
+    let path = ".".to_owned();
+    if !gaps.is_empty() {
+        let (kind, change) = (ReviewKind::Incomplete, ReviewChange::Unknown);
+        items.insert(0, ReviewItem { kind, path, change, detail: gaps.join("; "), why: GAP.to_owned() });
+    }
+    items
+}
+
+/// A directory that became a repository for git.
+pub(super) fn bare_item(path: &Path) -> ReviewItem {
+    ReviewItem {
+        kind: ReviewKind::BareRepository,
+        path: shown(path),
+        change: ReviewChange::New,
+        detail: "holds HEAD, objects and refs".to_owned(),
+        why: BARE.to_owned(),
+    }
+}
+
+/// Keeps the first of each kind.
+fn shorten(items: &mut Vec<ReviewItem>, gaps: &mut Vec<String>) {
+    let mut counts: HashMap<ReviewKind, usize> = HashMap::new();
+    items.retain(|item| {
+        let count = counts.entry(item.kind).or_default();
+        *count += 1;
+        *count <= MOST_PER_KIND
+    });
+    let more: usize = counts.values().map(|count| count.saturating_sub(MOST_PER_KIND)).sum();
+    if more > 0 {
+        gaps.push(format!("{more} more are not listed"));
+    }
+}
+
+fn gaps(catalogue: &Catalogue, before: &Snapshot, after: &Snapshot) -> Vec<String> {
+    let mut told = Vec::new();
+    for (snapshot, when) in [(before, "before"), (after, "after")] {
+        let Gaps { given_up, closed, dropped } = &snapshot.gaps;
+        if let Some(names) = given_up {
+            told.push(format!("the look {when} the run was given up after {names} names"));
+        }
+        let mut entries: Vec<_> = dropped.iter().collect();
+        entries.sort();
+        for (entry, count) in entries {
+            let path = catalogue.entries[*entry].paths.first().map_or("", String::as_str);
+            told.push(format!("{count} files like {path} were too many to look at {when} the run"));
+        }
+        // What was closed before is no work of this command.
+        if when == "after" && !closed.is_empty() {
+            let first = closed.iter().min().map(|path| quote(&shown(path))).unwrap_or_default();
+            told.push(match closed.len() {
+                1 => format!("{first} cannot be listed"),
+                count => format!("{count} directories cannot be listed, {first} among them"),
+            });
+        }
+    }
+    told
+}
+
+impl Gaps {
+    fn hide(&self, path: &Path) -> bool {
+        self.closed.iter().any(|closed| path.starts_with(closed))
+    }
+}
+
+/// Whether something was of any weight at all.
+fn counts(seen: &Seen) -> bool {
+    match seen {
+        Seen::Parts(parts) => !parts.is_empty(),
+        Seen::Settings(_) => false,
+        _ => true,
+    }
+}
+
+/// What to say about something new; nothing where it can do no harm.
+fn appeared(ground: &Ground, path: &Path, seen: &Seen) -> Option<String> {
+    Some(match seen {
+        Seen::Parts(parts) if parts.is_empty() => return None,
+        Seen::Parts(parts) => parts_changed(&BTreeMap::new(), parts),
+        Seen::Settings(text) => settings_changed(ground, path, &[], text)?,
+        Seen::Content { powers: 0, .. } | Seen::Stamp { powers: 0, .. } => String::new(),
+        Seen::Content { .. } | Seen::Stamp { .. } => "executable".to_owned(),
+        Seen::Link { .. } | Seen::Odd => what(seen),
+    })
+}
+
+/// What to say about something that was there; nothing where it is the same.
+fn changed(ground: &Ground, path: &Path, old: &Seen, new: &Seen) -> Option<String> {
+    if old == new {
+        return None;
+    }
+    Some(match (old, new) {
+        (Seen::Parts(old), Seen::Parts(new)) => parts_changed(old, new),
+        (Seen::Settings(old), Seen::Settings(new)) => settings_changed(ground, path, old, new)?,
+        (Seen::Content { digest: old, powers: less }, Seen::Content { digest: new, powers: more }) => {
+            match (old == new, more & !less != 0) {
+                (true, true) => "made executable".to_owned(),
+                (true, false) => "no longer executable".to_owned(),
+                (false, true) => "other content, made executable".to_owned(),
+                (false, false) => "other content".to_owned(),
+            }
+        }
+        (Seen::Link { target: old, .. }, Seen::Link { target: new, .. }) if old == new => {
+            format!("what it leads to, {}, is another", quote(&shown(new)))
+        }
+        (Seen::Link { .. }, Seen::Link { target, .. }) => format!("leads to {} now", quote(&shown(target))),
+        (Seen::Content { .. } | Seen::Stamp { .. }, Seen::Content { .. } | Seen::Stamp { .. }) => {
+            "other content".to_owned()
+        }
+        (Seen::Parts(_) | Seen::Settings(_), Seen::Content { .. } | Seen::Stamp { .. }) => {
+            "can no longer be read".to_owned()
+        }
+        (_, new) => format!("is {} now", what(new)),
+    })
+}
+
+/// A thing in a few words.
+fn what(seen: &Seen) -> String {
+    match seen {
+        Seen::Link { target, behind: Some(_) } => format!("a link to {}", quote(&shown(target))),
+        Seen::Link { target, behind: None } => {
+            format!("a link to {}, which was not looked into", quote(&shown(target)))
+        }
+        Seen::Odd => "neither a file nor a directory".to_owned(),
+        _ => "a file".to_owned(),
+    }
+}
+
+fn settings_changed(ground: &Ground, path: &Path, old: &[u8], new: &[u8]) -> Option<String> {
+    let places = GitPlaces {
+        writable: vec![ground.path().to_owned()],
+        private: Vec::new(),
+        git_directory: ground.path().join(path.parent().unwrap_or(Path::new(""))),
+    };
+    let refusal = check_git_config_change(old, new, &places).err()?;
+    Some(match refusal.key.is_empty() {
+        true => refusal.reason,
+        false => format!("{}: {}", quote(&refusal.key), refusal.reason),
+    })
+}
+
+fn parts_changed(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> String {
+    let mut told: Vec<String> = Vec::new();
+    let with = |name: &str, value: &str| match value.is_empty() {
+        true => quote(name),
+        false => format!("{name}: {}", quote(value)),
+    };
+    for (name, value) in new {
+        match old.get(name) {
+            None => told.push(format!("new {}", with(name, value))),
+            Some(known) if known != value => told.push(format!("changed {}", with(name, value))),
+            Some(_) => {}
+        }
+    }
+    told.extend(
+        old.keys().filter(|name| !new.contains_key(*name)).map(|name| format!("removed {}", quote(name))),
+    );
+    let more = told.len().saturating_sub(MOST_NAMED);
+    told.truncate(MOST_NAMED);
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    told.join(", ")
+}
+
+/// The command's own words, in marks and not too long.
+fn quote(text: &str) -> String {
+    let mut letters = text.chars();
+    let cut: String = letters.by_ref().take(LONGEST_QUOTE).collect();
+    let more = if letters.next().is_some() { "..." } else { "" };
+    format!("\"{cut}\"{more}")
+}
+
+fn shown(path: &Path) -> String {
+    match path.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => path.to_string_lossy().into_owned(),
+    }
+}

@@ -1,0 +1,222 @@
+//! One file as it stands: enough to see later that it is another.
+//!
+//! Whatever is looked at was written by the command. No link is followed but inside the workspace, nothing
+//! that could block is opened, and no file is read to an end that it does not promise beforehand.
+
+use super::ground::{Ground, Spending};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use stockade_policy::ReviewLook;
+
+/// Larger files are known by their times and size.
+const LARGEST: u64 = 1 << 20;
+/// Of settings that are kept to be compared.
+const LARGEST_KEPT: usize = 64 << 10;
+/// Members or lines of one file that are told apart.
+const MOST_PARTS: usize = 1000;
+/// Bits that make something executable, or more than that.
+const POWERS: u32 = 0o6111;
+
+/// What stands under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    Content {
+        digest: [u8; 32],
+        powers: u32,
+    },
+    /// The parts of the content that count.
+    Parts(BTreeMap<String, String>),
+    /// Settings of git.
+    Settings(Vec<u8>),
+    /// Too large or not readable: whoever changes it changes these.
+    Stamp {
+        size: u64,
+        number: u64,
+        changed: (i64, u64),
+        powers: u32,
+    },
+    Link {
+        target: PathBuf,
+        /// Inside the workspace.
+        behind: Option<Box<Seen>>,
+    },
+    /// A pipe, a socket, a device.
+    Odd,
+}
+
+/// Looks at a name in an open directory.
+pub(super) fn look(
+    ground: &Ground,
+    directory: &OwnedFd,
+    path: &Path,
+    how: &ReviewLook,
+    spending: &Spending,
+) -> Option<Seen> {
+    let name = path.file_name()?;
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {
+            let flags =
+                OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let open = || rustix::fs::openat(directory, name, flags, Mode::empty()).ok();
+            Some(regular(&stat, how, spending, open))
+        }
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(directory, name, Vec::new()).ok()?;
+            let target = PathBuf::from(OsStr::from_bytes(target.as_bytes()));
+            let behind = ground.target(path, &target).and_then(|found| {
+                let stat = rustix::fs::fstat(&found).ok()?;
+                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+                is_file.then(|| Box::new(regular(&stat, how, spending, || ground.reopen(path, &target))))
+            });
+            Some(Seen::Link { target, behind })
+        }
+        FileType::Directory => None,
+        _ => Some(Seen::Odd),
+    }
+}
+
+/// Whether a stat is of something that can be executed, or leads to it.
+pub(super) fn is_executable(directory: &OwnedFd, name: &OsStr) -> bool {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => true,
+            FileType::RegularFile => stat.st_mode & 0o111 != 0,
+            _ => false,
+        }
+    })
+}
+
+fn regular(
+    stat: &Stat,
+    how: &ReviewLook,
+    spending: &Spending,
+    open: impl FnOnce() -> Option<OwnedFd>,
+) -> Seen {
+    let powers = stat.st_mode & POWERS;
+    let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    let stamp =
+        Seen::Stamp { size, number: stat.st_ino, changed: (stat.st_ctime, stat.st_ctime_nsec), powers };
+    if size > LARGEST || !spending.may_read(size) {
+        return stamp;
+    }
+    let Some(content) = open().and_then(|file| read(file, stat)) else { return stamp };
+    let parts = match how {
+        ReviewLook::Whole => None,
+        ReviewLook::Members(wanted) => members(&content, wanted),
+        ReviewLook::Lines(words) => Some(lines(&content, words)),
+        ReviewLook::GitSettings if content.len() <= LARGEST_KEPT => return Seen::Settings(content),
+        ReviewLook::GitSettings => None,
+    };
+    match parts {
+        Some(parts) => Seen::Parts(parts),
+        None => Seen::Content { digest: Sha256::digest(&content).into(), powers },
+    }
+}
+
+/// The content, if it is still the same file and no longer than it said.
+fn read(file: OwnedFd, expected: &Stat) -> Option<Vec<u8>> {
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let same = stat.st_ino == expected.st_ino && stat.st_dev == expected.st_dev;
+    if !same || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return None;
+    }
+    let mut content = Vec::new();
+    File::from(file).take(LARGEST + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= LARGEST).then_some(content)
+}
+
+/// The start of a small file, for whoever has to know what it says.
+pub(super) fn text_of(directory: &OwnedFd, name: &OsStr) -> Option<String> {
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !regular || u64::try_from(stat.st_size).ok()? > LARGEST_KEPT as u64 {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(directory, name, flags, Mode::empty()).ok()?;
+    read(file, &stat).map(|content| String::from_utf8_lossy(&content).into_owned())
+}
+
+/// Members of a JSON object. The parser stops at its own depth limit; what it cannot read is compared whole.
+fn members(content: &[u8], wanted: &[String]) -> Option<BTreeMap<String, String>> {
+    let Ok(Value::Object(top)) = serde_json::from_slice::<Value>(content) else { return None };
+    let mut parts = BTreeMap::new();
+    for name in wanted {
+        match top.get(name) {
+            None => {}
+            Some(Value::Object(members)) => {
+                for (member, value) in members {
+                    parts.insert(format!("{name}.{member}"), words(value));
+                }
+            }
+            Some(value) => {
+                parts.insert(name.clone(), words(value));
+            }
+        }
+    }
+    (parts.len() <= MOST_PARTS).then_some(parts)
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Lines that hold one of the words. A flood of them is compared as one.
+fn lines(content: &[u8], words: &[String]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(content);
+    let wanted = |line: &&str| words.iter().any(|word| line.contains(word.as_str()));
+    let found: Vec<&str> = text.lines().map(str::trim).filter(wanted).collect();
+    if found.len() > MOST_PARTS {
+        let digest = Sha256::digest(found.join("\n"));
+        let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        return BTreeMap::from([(format!("{} lines", found.len()), digest)]);
+    }
+    found.into_iter().map(|line| (line.to_owned(), String::new())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn members_are_told_apart() {
+        let text = br#"{"name": "x", "scripts": {"test": "t", "build": ["a", 1]}, "bin": "b"}"#;
+        let parts = members(text, &list(&["scripts", "bin", "husky"])).unwrap();
+        let expected = [("bin", "b"), ("scripts.build", "[\"a\",1]"), ("scripts.test", "t")];
+        assert_eq!(parts, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    }
+
+    #[test]
+    fn hostile_json_is_not_read() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(members(format!("{{\"scripts\": {deep}").as_bytes(), &list(&["scripts"])), None);
+        let many: Vec<String> = (0..2000).map(|number| format!("\"{number}\": \"x\"")).collect();
+        let many = format!("{{\"scripts\": {{{}}}}}", many.join(","));
+        assert_eq!(members(many.as_bytes(), &list(&["scripts"])), None);
+        assert_eq!(members(b"[]", &list(&["scripts"])), None);
+    }
+
+    #[test]
+    fn lines_that_count() {
+        let parts = lines(b"*.png filter=lfs\n*.txt text\n  *.c diff=x  \n", &list(&["filter", "diff"]));
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["*.c diff=x", "*.png filter=lfs"]);
+        let flood = "a filter\n".repeat(5000);
+        assert_eq!(lines(flood.as_bytes(), &list(&["filter"])).len(), 1);
+    }
+}

@@ -1,0 +1,153 @@
+//! Deciding about a command without running it, and commands that an embedder runs itself.
+
+use crate::runtime::not_started;
+use crate::{Captured, RealFiles, Runtime};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+use stockade_isolate::{BoxFuture, probe};
+use stockade_policy::{Decision, Enforcement, Exit, LayerState, Policy, Request, WallLayer, Walls};
+
+/// The engine whose walls the probe tells about.
+const PROBED: &str = "native";
+
+/// Without any of these there is no sandbox at all.
+const NEEDED: [WallLayer; 5] = [
+    WallLayer::UserNamespace,
+    WallLayer::MountNamespace,
+    WallLayer::PidNamespace,
+    WallLayer::NetworkNamespace,
+    WallLayer::Seccomp,
+];
+
+/// Somebody who takes commands of their own before the policy is asked: an agent's slash commands, commands of
+/// extensions. What is taken runs in the embedder's process, outside every wall; what is not taken goes on as
+/// if there were no router.
+///
+/// Any `Fn(&Request) -> Routed` is one:
+///
+/// ```
+/// use stockade::{CommandLine, Request, Routed, Runtime, Taken};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let place = tempfile::tempdir()?;
+/// # let workspace = place.path().join("project");
+/// # std::fs::create_dir(&workspace)?;
+/// let runtime = Runtime::builder()
+///     .cwd(&workspace)
+///     .router(|request: &Request| match &request.command {
+///         CommandLine::Shell(text) if text == "/status" => {
+///             Routed::taken(async { Taken { stdout: b"all is well\n".to_vec(), ..Taken::default() } })
+///         }
+///         _ => Routed::Native,
+///     })
+///     .build()?;
+///
+/// let done = runtime.run(CommandLine::Shell("/status".into())).await?;
+/// assert_eq!(done.stdout, b"all is well\n");
+/// assert_eq!((done.outcome.kind.as_str(), done.outcome.sandboxed), ("router", false));
+///
+/// // Everything else takes the usual road.
+/// let done = runtime.run(CommandLine::Shell("echo native".into())).await?;
+/// assert!(done.outcome.sandboxed);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Router: Send + Sync {
+    /// Takes a command, or leaves it. Called once for each command and should not wait: the work belongs into
+    /// the future of [`Routed::Taken`].
+    fn route(&self, request: &Request) -> Routed;
+}
+
+impl<F: Fn(&Request) -> Routed + Send + Sync> Router for F {
+    fn route(&self, request: &Request) -> Routed {
+        self(request)
+    }
+}
+
+/// Whose a command is.
+pub enum Routed {
+    /// The embedder's: this runs it.
+    Taken(BoxFuture<'static, Taken>),
+    /// Nobody's: the policy decides.
+    Native,
+}
+
+impl Routed {
+    /// A command that the embedder runs.
+    pub fn taken(work: impl Future<Output = Taken> + Send + 'static) -> Self {
+        Self::Taken(Box::pin(work))
+    }
+}
+
+impl fmt::Debug for Routed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Taken(_) => "Taken",
+            Self::Native => "Native",
+        })
+    }
+}
+
+/// What became of a command that the embedder ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Bytes of standard output.
+    pub stdout: Vec<u8>,
+    /// Bytes of standard error.
+    pub stderr: Vec<u8>,
+    /// The exit status.
+    pub code: u8,
+}
+
+/// A router that several runtimes share.
+#[derive(Clone)]
+pub(crate) struct SharedRouter(pub(crate) Arc<dyn Router>);
+
+impl fmt::Debug for SharedRouter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Router")
+    }
+}
+
+impl Runtime {
+    /// What would become of a command, part by part. Nothing runs, and no router is asked.
+    pub fn check(&self, request: &Request) -> Decision {
+        let policy = self.policy();
+        policy.decide_in_parts(&self.with_walls(&policy, request), &RealFiles)
+    }
+
+    /// Whose a command is. [`Runtime::run`] asks this first; whoever uses [`Runtime::prepare`] may do the same.
+    pub fn route(&self, request: &Request) -> Routed {
+        self.router().map_or(Routed::Native, |router| router.0.route(request))
+    }
+
+    /// The request with what is known about walls. They are tried only where the answer depends on it.
+    pub(crate) fn with_walls<'r>(&self, policy: &Policy, request: &'r Request) -> Cow<'r, Request> {
+        let open = request.walls == Walls::Standing && self.provider().kind() == PROBED;
+        if !open || !policy.minds_missing_walls() {
+            return Cow::Borrowed(request);
+        }
+        let missing = probe().into_iter().find_map(|result| match result.state {
+            LayerState::Missing { reason } if NEEDED.contains(&result.layer) => {
+                Some(format!("{}: {reason}", result.layer))
+            }
+            _ => None,
+        });
+        match missing {
+            Some(reason) => Cow::Owned(Request { walls: Walls::Unavailable { reason }, ..request.clone() }),
+            None => Cow::Borrowed(request),
+        }
+    }
+}
+
+/// What an embedder's own command is to whoever waits for it.
+pub(crate) fn captured(taken: Taken, begun: Instant) -> Captured {
+    let exit = Exit::Code { code: taken.code.into() };
+    let mut outcome =
+        not_started(&std::io::Error::from_raw_os_error(0), "router", begun, Enforcement::default());
+    (outcome.exit, outcome.exit_code, outcome.sandboxed) = (exit, exit.status(), false);
+    Captured { stdout: taken.stdout, stderr: taken.stderr, outcome }
+}

@@ -1,0 +1,183 @@
+//! What the shell is told, and what it says back.
+//!
+//! The shell reads its script from the channel, byte by byte, because it must not take more than its own
+//! part. So little is said: the work is in variables it is given once. Everything is done by keywords,
+//! redirections, assignments and the word `builtin`, which no function or alias of a command's can change
+//! the meaning of; a function of the name `builtin` itself is found after the command that made it, and
+//! removed.
+//!
+//! A turn is one line, sent when the turn before is over: the shell opens the pipes of its next command (in
+//! a sandbox with a broker the slow part), says that it is ready, and waits for the order. The order is one
+//! string that ends in NUL: assignments of the text and the input, or a question about its state.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Longer texts go through a file, which the shell reads in one go.
+pub(super) const LONGEST_ORDER: usize = 384;
+
+/// What a shell is told first. `place` is the directory of its pipes, inside.
+pub(super) fn prelude(place: &Path) -> Vec<u8> {
+    const DRIVER: &str = r#"
+builtin readonly _skB='builtin printf "R\0" >&0
+_skC=
+while [[ ! $_skC ]] && IFS= builtin read -r -d "" _skO; do builtin eval "$_skO"; done
+builtin eval "$_skC" <"$_skI" >&21 2>&22 21>&- 22>&-
+_skS=$? _skC= _skO=
+if ! { builtin eval _skO=1 && [[ $_skO ]]; }; then
+_skO=:$BASHOPTS:
+POSIXLY_CORRECT=
+unset -f builtin
+unset POSIXLY_CORRECT
+if [[ $_skO == *:expand_aliases:* ]]; then builtin shopt -s expand_aliases; fi
+if [[ $_skO != *:inherit_errexit:* ]]; then builtin shopt -u inherit_errexit; fi
+fi
+builtin printf "E%s %s\n%s\0" >&0 "$_skS" "$PWD"'
+builtin readonly _skQ='builtin printf "S%s\n" "$PWD" >&0
+builtin declare -px >&0
+builtin printf "\0" >&0'
+builtin trap '_skS=$?
+for ((_skO = 0; _skO < 256; _skO++)); do if [[ $_skO != [1-9] && -S /proc/self/fd/$_skO ]]; then
+builtin printf "X%s %s\n" "$_skS" "$PWD" >&"$_skO"
+builtin declare -px >&"$_skO"
+builtin printf "\0" >&"$_skO"
+builtin break
+fi; done' EXIT
+builtin printf 'H\0' >&0
+"#;
+    let mut text = b"builtin readonly _skD=".to_vec();
+    quote(place.as_os_str().as_bytes(), &mut text);
+    text.extend_from_slice(DRIVER.as_bytes());
+    text
+}
+
+/// Opens the pipes of the next command. The name is part of what is run, where no command can change it.
+pub(super) fn turn(name: &str) -> Vec<u8> {
+    format!("builtin eval \"$_skB {name}\" 21>\"$_skD/{name}.1\" 22>\"$_skD/{name}.2\"\n").into_bytes()
+}
+
+/// Where an order's text is.
+pub(super) enum Text<'a> {
+    /// In the order.
+    Here(&'a [u8]),
+    /// In the file of the turn.
+    InFile,
+}
+
+/// What a command reads.
+pub(super) enum Input {
+    Null,
+    Pipe,
+}
+
+/// Runs a command in the turn of this name, which waits.
+///
+/// The empty line that follows is read only when the turn is over. A shell that reads it before has lost its
+/// way, see [`super::channel::Channel::is_unread`].
+pub(super) fn order(name: &str, text: Text<'_>, input: Input) -> Vec<u8> {
+    let mut order = match input {
+        Input::Null => b"_skI=/dev/null ".to_vec(),
+        Input::Pipe => format!("_skI=\"$_skD/{name}.0\" ").into_bytes(),
+    };
+    match text {
+        Text::Here(text) => {
+            order.extend_from_slice(b"_skC=");
+            quote(text, &mut order);
+        }
+        Text::InFile => {
+            let read = format!(";IFS= builtin read -r -d \"\" _skC <\"$_skD/{name}.c\"");
+            order.extend_from_slice(read.as_bytes());
+        }
+    }
+    order.extend_from_slice(b"\0\n");
+    order
+}
+
+/// Asks for the working directory and the exported variables.
+pub(super) const QUESTION: &[u8] = b"builtin eval \"$_skQ\"\0";
+
+/// What a shell says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It is there.
+    Hello,
+    /// The pipes of the turn are open.
+    Ready,
+    /// The command of a turn is over.
+    End { turn: Vec<u8>, status: i32, cwd: Vec<u8> },
+    /// Its working directory and what it exports.
+    State { cwd: Vec<u8>, exports: Vec<u8> },
+    /// It ends by itself, with this status.
+    Leaving { status: i32, cwd: Vec<u8>, exports: Vec<u8> },
+}
+
+impl Said {
+    /// Reads a message. Nothing for one that no driver sends.
+    pub(super) fn read(message: &[u8]) -> Option<Self> {
+        let (kind, rest) = message.split_first()?;
+        Some(match kind {
+            b'H' => Self::Hello,
+            b'R' => Self::Ready,
+            b'E' => {
+                let (status, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
+                let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == b'\n')?);
+                Self::End { turn: turn.to_vec(), status: number(status)?, cwd: cwd.to_vec() }
+            }
+            b'S' => {
+                let (cwd, exports) = cut(rest, rest.iter().position(|byte| *byte == b'\n')?);
+                Self::State { cwd: cwd.to_vec(), exports: exports.to_vec() }
+            }
+            b'X' => {
+                let (status, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
+                let (cwd, exports) = cut(rest, rest.iter().position(|byte| *byte == b'\n')?);
+                Self::Leaving { status: number(status)?, cwd: cwd.to_vec(), exports: exports.to_vec() }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What is before and after a byte.
+fn cut(text: &[u8], at: usize) -> (&[u8], &[u8]) {
+    (&text[..at], &text[at + 1..])
+}
+
+fn number(text: &[u8]) -> Option<i32> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A word that means exactly these bytes.
+pub(super) fn quote(text: &[u8], to: &mut Vec<u8>) {
+    to.push(b'\'');
+    for byte in text {
+        match byte {
+            b'\'' => to.extend_from_slice(br"'\''"),
+            byte => to.push(*byte),
+        }
+    }
+    to.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted() {
+        let mut word = Vec::new();
+        quote(b"it's $HOME \\ \"x\"", &mut word);
+        assert_eq!(word, br#"'it'\''s $HOME \ "x"'"#);
+    }
+
+    #[test]
+    fn messages_are_read() {
+        assert_eq!(Said::read(b"H"), Some(Said::Hello));
+        let end = Said::End { turn: b"1.a".into(), status: 3, cwd: b"/with space".into() };
+        assert_eq!(Said::read(b"E3 /with space\n1.a"), Some(end));
+        let leaving = Said::Leaving { status: 7, cwd: b"/a b".into(), exports: b"declare -x A\n".into() };
+        assert_eq!(Said::read(b"X7 /a b\ndeclare -x A\n"), Some(leaving));
+        for nonsense in [&b""[..], b"E", b"E1", b"E1 /", b"Ex /\n1", b"Z", b"X", b"X1", b"S"] {
+            assert_eq!(Said::read(nonsense), None, "{nonsense:?}");
+        }
+    }
+}

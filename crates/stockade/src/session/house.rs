@@ -1,0 +1,229 @@
+//! Building what a session lives in, and building it again.
+
+use super::error::SessionError;
+use super::seat::Seat;
+use super::session::{Inner, Session};
+use super::state::Kept;
+use super::walls::{Standing, Walls};
+use crate::asking::Waiting;
+use crate::connect::connect;
+use crate::running::{Copying, Running};
+use crate::runtime::{Runtime, not_started, time_limit};
+use crate::shell::argv;
+use crate::wiring::Wiring;
+use crate::{RealFiles, StartError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stockade_isolate::{Afterwards, Command, ExecError};
+use stockade_policy::{CommandLine, Event, Policy, Request, Verdict};
+
+const DIRECTORY: &str = "working directory";
+const EXPORTS: &str = "exported variables";
+/// What no shell hands on to the next one.
+const SHELL_ONLY: [&str; 4] = ["functions", "variables that are not exported", "shell options", "traps"];
+const PROCESSES: &str = "processes in the sandbox";
+
+impl Inner {
+    /// A request for the session: where its shell is, with what it exports.
+    pub(super) fn request(&self, runtime: &Runtime, command: CommandLine) -> Request {
+        runtime.request(command)
+    }
+
+    /// Makes sure that there is a shell under this policy. What had to be started anew is told.
+    pub(super) async fn ensure(
+        &self,
+        seat: &mut Seat,
+        policy: &Arc<Policy>,
+    ) -> Result<(Arc<Walls>, Vec<Event>), SessionError> {
+        let (walls, runtime, kept) = {
+            let mut common = self.common();
+            if common.closed {
+                return Err(SessionError::Closed);
+            }
+            common.used = Instant::now();
+            (common.walls.clone(), Arc::clone(&common.runtime), common.kept.clone())
+        };
+        let mut untold = seat.untold.take();
+        if seat.shell.as_ref().is_some_and(|shell| shell.tender.ended().is_some()) {
+            seat.shell = None;
+            untold.get_or_insert_with(|| "the shell was ended between two commands".into());
+        }
+        if let Some(walls) = &walls
+            && walls.stand()
+        {
+            if Arc::ptr_eq(&walls.policy, policy) {
+                if seat.shell.is_some() {
+                    return Ok((Arc::clone(walls), Vec::new()));
+                }
+                let (shell, standing) = walls.start(&kept).await?;
+                seat.shell = Some(shell);
+                let events = untold.map(|reason| restarted(reason, &kept, standing, false));
+                return Ok((Arc::clone(walls), events.into_iter().collect()));
+            }
+            untold = Some("the settings have changed".into());
+        } else if walls.is_some() {
+            untold = Some("the sandbox was ended from outside or ran out of memory".into());
+        }
+        seat.shell = None;
+        if let Some(walls) = walls {
+            walls.fall().await;
+        }
+        let (walls, shell, standing) = Walls::build(runtime, policy, &kept, &self.id).await?;
+        let walls = Arc::new(walls);
+        seat.shell = Some(shell);
+        self.common().walls = Some(Arc::clone(&walls));
+        let events = untold.map(|reason| restarted(reason, &kept, standing, true));
+        Ok((walls, events.into_iter().collect()))
+    }
+}
+
+/// What a shell that ended with its command will be followed by.
+pub(super) fn will_restart(reason: String, kept: &Kept, sandbox_stands: bool) -> Event {
+    restarted(reason, kept, Standing::There, !sandbox_stands)
+}
+
+fn restarted(reason: String, kept: &Kept, standing: Standing, rebuilt: bool) -> Event {
+    let (mut has, mut lost) = (Vec::new(), Vec::new());
+    let directory = standing == Standing::There && kept.cwd.is_some();
+    if directory {
+        has.push(DIRECTORY)
+    } else {
+        lost.push(DIRECTORY)
+    }
+    if kept.exports.is_some() {
+        has.push(EXPORTS)
+    } else {
+        lost.push(EXPORTS)
+    }
+    lost.extend(SHELL_ONLY);
+    if rebuilt {
+        lost.push(PROCESSES);
+    }
+    let words = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
+    Event::Restarted { reason, kept: words(has), lost: words(lost) }
+}
+
+impl Session {
+    /// Builds the walls and starts the shell, unless the settings want no walls.
+    pub(super) async fn settle_in(&self) -> Result<(), SessionError> {
+        let runtime = self.runtime();
+        let (policy, decision) = runtime.judge(&runtime.request(CommandLine::Shell(":".into())))?;
+        if decision.verdict == Verdict::Unsandboxed {
+            return Ok(());
+        }
+        let mut seat = self.inner.seat.lock().await;
+        self.inner.ensure(&mut seat, &policy).await?;
+        Ok(())
+    }
+
+    /// Builds everything anew under another runtime.
+    pub(super) async fn move_house(&self, runtime: Arc<Runtime>) -> Result<(), SessionError> {
+        let mut seat = self.inner.seat.lock().await;
+        let (policy, _) = runtime.judge(&runtime.request(CommandLine::Shell(":".into())))?;
+        seat.shell = None;
+        let walls = {
+            let mut common = self.inner.common();
+            common.runtime = runtime;
+            common.walls.take()
+        };
+        if let Some(walls) = walls {
+            walls.fall().await;
+        }
+        self.inner.ensure(&mut seat, &policy).await?;
+        Ok(())
+    }
+
+    /// Starts a command beside the shell.
+    pub(super) async fn beside(&self, command: CommandLine, wiring: Wiring) -> Result<Running, SessionError> {
+        let runtime = self.runtime();
+        let mut request = self.inner.request(&runtime, command);
+        let (policy, decision) = runtime.judge(&request)?;
+        let kept = self.inner.common().kept.clone();
+        if let Some(cwd) = kept.cwd.clone() {
+            request.cwd = cwd;
+        }
+        if decision.verdict == Verdict::Unsandboxed {
+            let prepared = runtime.prepare(request)?;
+            return Ok(runtime.start(prepared, wiring).await?);
+        }
+        let walls = match self.inner.standing(&policy)? {
+            Some(walls) => walls,
+            None => {
+                let mut seat = self.inner.seat.lock().await;
+                self.inner.ensure(&mut seat, &policy).await?.0
+            }
+        };
+        let begun = Instant::now();
+        let mut connected = connect(wiring, &walls.plan, &RealFiles).map_err(StartError::from)?;
+        let mut recorder = runtime.keeper().recorder();
+        recorder.start(&request, &walls.plan).map_err(StartError::from)?;
+        let command = Command {
+            argv: argv(&request.command),
+            cwd: kept.cwd.unwrap_or_else(|| walls.plan.workspace.clone()),
+            environment: kept.exports.unwrap_or_default(),
+            stdio: connected.take_stdio(),
+            descriptors: std::mem::take(&mut connected.descriptors),
+            time_limit: time_limit(&walls.plan),
+            output_limit: walls.plan.limits.max_output,
+            afterwards: Afterwards::Beside,
+        };
+        match walls.sandbox.exec(command).await {
+            Ok(running) => {
+                let waiting = Waiting::new(runtime.desk());
+                let (sandbox, copying) = (Arc::clone(&walls.sandbox), Copying::begin(connected));
+                Ok(Running::beside(running, sandbox, copying, waiting, recorder))
+            }
+            Err(ExecError::Program { source, .. }) => {
+                let enforcement = walls.sandbox.enforcement().clone();
+                let outcome = not_started(&source, runtime.provider().kind(), begun, enforcement);
+                Ok(Running::over(outcome, recorder))
+            }
+            Err(error) => {
+                recorder.failed();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Closes the session when nobody has used it for as long as it may be idle.
+    pub(super) fn expire(&self) {
+        let Some(limit) = self.inner.options.idle else { return };
+        let inner = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            loop {
+                let Some(inner) = inner.upgrade() else { return };
+                let session = Session { inner };
+                let (idle, closed) = {
+                    let common = session.inner.common();
+                    (common.used.elapsed(), common.closed)
+                };
+                if closed {
+                    return;
+                }
+                // A seat that is taken, and a background command, are use.
+                let in_use = session.inner.seat.try_lock().is_err() || session.is_busy();
+                if in_use {
+                    session.inner.common().used = Instant::now();
+                } else if idle >= limit {
+                    return session.close().await;
+                }
+                drop(session);
+                const SHORTEST: Duration = Duration::from_millis(10);
+                tokio::time::sleep(limit.saturating_sub(idle).max(SHORTEST)).await;
+            }
+        });
+    }
+}
+
+impl Inner {
+    /// The walls, where they stand under this policy.
+    fn standing(&self, policy: &Arc<Policy>) -> Result<Option<Arc<Walls>>, SessionError> {
+        let mut common = self.common();
+        if common.closed {
+            return Err(SessionError::Closed);
+        }
+        common.used = Instant::now();
+        let fits = |walls: &&Arc<Walls>| walls.stand() && Arc::ptr_eq(&walls.policy, policy);
+        Ok(common.walls.as_ref().filter(fits).cloned())
+    }
+}

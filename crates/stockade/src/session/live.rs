@@ -1,0 +1,380 @@
+//! One command while the shell runs it.
+
+use super::driver::{self, Input, Said, Text};
+use super::error::SessionError;
+use super::options::SessionInput;
+use super::output::Output;
+use super::processes::{Moment, Process, below};
+use super::seat::Seat;
+use super::session::Inner;
+use super::shell::Shell;
+use super::walls::Walls;
+use crate::records::Recorder;
+use rustix::fs::OFlags;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use stockade_policy::{Event, Exit, NetworkStatistics, Violation};
+use tokio::net::unix::pipe;
+use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
+
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+/// How long a cancelled command has to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// The same for one whose time is up, or that nobody wants any more.
+const SHORT_GRACE: Duration = Duration::from_millis(500);
+/// How long a shell that waits for an order has to open its pipes.
+const UNREADY: Duration = Duration::from_secs(5);
+/// How often a shell that is at work is looked after.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a command begins with.
+pub(super) struct Parts {
+    pub(super) inner: Arc<Inner>,
+    pub(super) walls: Arc<Walls>,
+    pub(super) seat: OwnedMutexGuard<Seat>,
+    pub(super) recorder: Recorder,
+    pub(super) text: OsString,
+    /// What there is to tell before it starts.
+    pub(super) told: Vec<Event>,
+    pub(super) cancelled: mpsc::UnboundedReceiver<i32>,
+    pub(super) time_limit: Option<Duration>,
+    pub(super) output_limit: Option<u64>,
+}
+
+/// A command in the shell. Whoever holds it holds the seat.
+pub(super) struct Live {
+    pub(super) inner: Arc<Inner>,
+    pub(super) walls: Arc<Walls>,
+    pub(super) seat: OwnedMutexGuard<Seat>,
+    pub(super) recorder: Recorder,
+    pub(super) text: OsString,
+    /// The name of its turn.
+    name: String,
+    pub(super) begun: Instant,
+    since: Moment,
+    /// What is to be told next.
+    pub(super) queue: VecDeque<Event>,
+    /// What happens beside it.
+    pub(super) side: mpsc::UnboundedReceiver<Event>,
+    pub(super) output: Output,
+    stdin: Option<pipe::Sender>,
+    /// Keeps the input from being closed before the shell has opened it.
+    input: Option<OwnedFd>,
+    cancelled: mpsc::UnboundedReceiver<i32>,
+    deadline: Option<(Instant, Duration)>,
+    /// When a shell that has not opened its pipes is given up.
+    unready: Option<Instant>,
+    /// When to look again whether the shell is still where it should be.
+    look: Instant,
+    /// When what is left is killed.
+    grace: Option<Instant>,
+    /// What was told to end.
+    ending: Vec<Process>,
+    /// How it ends whatever the shell says.
+    pub(super) forced: Option<Exit>,
+    pub(super) violations: Vec<Violation>,
+    pub(super) more_violations: u64,
+    pub(super) sequence: u64,
+    /// How many refusals there were in the sandbox before.
+    pub(super) told_before: u64,
+    pub(super) network_before: Option<NetworkStatistics>,
+    pub(super) stage: Stage,
+}
+
+/// How far it has come.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// The shell has it.
+    Running,
+    /// The shell's end of the channel is closed; the process that was the shell may still run.
+    Away,
+    /// It is over, and this is how.
+    Draining(Exit),
+    /// What was refused is still on its way.
+    Turning(Exit, oneshot::Receiver<u64>),
+    /// It is on record, or will be in a moment.
+    Recording(Box<stockade_policy::Outcome>),
+    /// Everything is told.
+    Over,
+}
+
+/// What woke it.
+enum Woken {
+    Said(Option<Vec<u8>>),
+    Side(Event),
+    Output,
+    Cancel(i32),
+    Deadline,
+    Unready,
+    Look,
+    Grace,
+    Ended(Exit),
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Live").field("turn", &self.name).field("stage", &self.stage).finish_non_exhaustive()
+    }
+}
+
+impl Live {
+    /// Gives the order.
+    pub(super) fn begin(parts: Parts, input: SessionInput) -> Result<Self, SessionError> {
+        let Parts { inner, walls, mut seat, recorder, text, told, cancelled, time_limit, output_limit } =
+            parts;
+        let begun = Instant::now();
+        let shell = seat.shell.as_mut().ok_or(SessionError::Closed)?;
+        let turn = shell.take_turn().ok_or(SessionError::Closed)?;
+        let directory = &walls.directory;
+        let (mut stdin, mut reading) = (None, None);
+        let from = match input {
+            SessionInput::Null => Input::Null,
+            SessionInput::Piped => {
+                let name = format!("{}.0", turn.name);
+                reading = Some(directory.pipe(&name, OFlags::RDONLY)?);
+                let watch = |source| SessionError::Pipes { act: "watch a pipe", source };
+                let writing = directory.open(&name, OFlags::WRONLY)?;
+                stdin = Some(pipe::Sender::from_owned_fd(writing).map_err(watch)?);
+                Input::Pipe
+            }
+        };
+        let order = if text.len() <= driver::LONGEST_ORDER {
+            driver::order(&turn.name, Text::Here(text.as_bytes()), from)
+        } else {
+            let mut content = text.as_bytes().to_vec();
+            content.push(0);
+            directory.file(&format!("{}.c", turn.name), &content)?;
+            driver::order(&turn.name, Text::InFile, from)
+        };
+        let side = walls.ear.listen();
+        let told_before = walls.sandbox.hear();
+        let network_before = walls.network.as_ref().map(|network| network.statistics());
+        let since = Moment::now();
+        // A shell that does not take it has ended, which shows next.
+        let _ = shell.channel.say(&order);
+        let sandbox = recorder.name().to_owned();
+        let started = Event::Started { sandbox, pid: shell.inner_pid };
+        Ok(Self {
+            queue: told.into_iter().chain([started]).collect(),
+            output: Output::new(turn.stdout, turn.stderr, output_limit),
+            name: turn.name,
+            inner,
+            walls,
+            seat,
+            recorder,
+            text,
+            begun,
+            since,
+            side,
+            stdin,
+            input: reading,
+            cancelled,
+            deadline: time_limit.map(|limit| (begun + limit, limit)),
+            unready: Some(begun + UNREADY),
+            look: begun + LOOK,
+            grace: None,
+            ending: Vec::new(),
+            forced: None,
+            violations: Vec::new(),
+            more_violations: 0,
+            sequence: 0,
+            told_before,
+            network_before,
+            stage: Stage::Running,
+        })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.recorder.name()
+    }
+
+    pub(super) fn stdin(&mut self) -> Option<pipe::Sender> {
+        self.stdin.take()
+    }
+
+    /// The next event. May be dropped and called again without losing anything.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            match &mut self.stage {
+                Stage::Running | Stage::Away => {
+                    let woken = self.wake().await;
+                    self.act(woken);
+                }
+                Stage::Draining(exit) => {
+                    let exit = *exit;
+                    match self.output.take_rest() {
+                        Some(events) => self.queue.extend(events),
+                        None => self.settle(exit),
+                    }
+                }
+                Stage::Turning(exit, told) => {
+                    let (exit, counted) = (*exit, told.await.unwrap_or(0));
+                    self.more_violations += counted;
+                    self.finish(exit);
+                }
+                Stage::Recording(_) => {
+                    self.recorder.settle().await;
+                    if let Stage::Recording(outcome) = std::mem::replace(&mut self.stage, Stage::Over) {
+                        return Some(Event::Exited(outcome));
+                    }
+                }
+                Stage::Over => return None,
+            }
+        }
+    }
+
+    /// Waits for whatever comes first.
+    async fn wake(&mut self) -> Woken {
+        let away = matches!(self.stage, Stage::Away);
+        let Some(shell) = self.seat.shell.as_mut() else {
+            return Woken::Ended(Exit::Signal { signal: SIGKILL });
+        };
+        let (channel, tender) = (&mut shell.channel, &mut shell.tender);
+        tokio::select! {
+            biased;
+            Some(event) = self.side.recv() => Woken::Side(event),
+            Some(signal) = self.cancelled.recv() => Woken::Cancel(signal),
+            () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
+            () = until(self.grace) => Woken::Grace,
+            () = until(self.unready) => Woken::Unready,
+            () = until(Some(self.look)), if !away => Woken::Look,
+            said = channel.next(), if !away => Woken::Said(said),
+            () = self.output.readable() => Woken::Output,
+            exit = tender.end(), if away => Woken::Ended(exit),
+        }
+    }
+
+    fn act(&mut self, woken: Woken) {
+        match woken {
+            Woken::Said(Some(message)) => {
+                if let Some(said) = Said::read(&message) {
+                    self.hear(said);
+                }
+            }
+            // Closed by an end of the shell, or by `exec` of another program: which one, its process says.
+            Woken::Said(None) => {
+                self.unready = None;
+                self.stage = Stage::Away;
+            }
+            Woken::Side(event) => self.tell(event),
+            Woken::Output => self.queue.extend(self.output.take()),
+            Woken::Cancel(signal) => {
+                self.forced.get_or_insert(Exit::Cancelled { signal });
+                self.stop(signal, if signal == SIGKILL { SHORT_GRACE } else { GRACE });
+            }
+            Woken::Deadline => self.time_out(),
+            Woken::Unready => {
+                // Something of a command before holds it up: it will not take this one.
+                self.unready = None;
+                self.stop(SIGKILL, Duration::ZERO);
+            }
+            Woken::Look => {
+                self.look = Instant::now() + LOOK;
+                let lost = |shell: &Shell| !shell.channel.is_unread();
+                if self.unready.is_none() && self.seat.shell.as_ref().is_some_and(lost) {
+                    // Its next word may be on its way.
+                    self.unready = Some(Instant::now() + LOOK);
+                }
+            }
+            Woken::Grace => self.kill(),
+            Woken::Ended(exit) => {
+                self.seat.shell = None;
+                self.stage = Stage::Draining(exit);
+            }
+        }
+    }
+
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::Ready => self.unready = None,
+            Said::End { turn, status, cwd } if turn == self.name.as_bytes() => {
+                self.inner.common().kept.stand_at(cwd);
+                self.end_turn();
+                self.stage = Stage::Draining(Exit::Code { code: status });
+            }
+            Said::State { cwd, exports } | Said::Leaving { cwd, exports, .. } => {
+                let mut common = self.inner.common();
+                common.kept.stand_at(cwd);
+                common.kept.export(&exports);
+            }
+            Said::Hello | Said::End { .. } => {}
+        }
+    }
+
+    /// The shell is free: it opens the pipes of the next command while this one's result is on its way.
+    fn end_turn(&mut self) {
+        self.remove_names();
+        // Who was told to end while the shell was done already is ended all the same.
+        self.ending.iter().for_each(|process| process.signal(SIGKILL));
+        let armed = self.seat.shell.as_mut().map(|shell| shell.arm(&self.walls.directory));
+        if !matches!(armed, Some(Ok(()))) || self.forced.is_some() {
+            self.seat.shell = None;
+        }
+    }
+
+    fn remove_names(&mut self) {
+        let directory = &self.walls.directory;
+        for end in ["1", "2"] {
+            directory.remove(&format!("{}.{end}", self.name));
+        }
+        if self.text.len() > driver::LONGEST_ORDER {
+            directory.remove(&format!("{}.c", self.name));
+        }
+        // Dropped, so that whoever still writes to it is told that nobody reads.
+        if self.input.take().is_some() {
+            directory.remove(&format!("{}.0", self.name));
+        }
+    }
+
+    /// Ends the command and the shell that would go on with the rest of it.
+    fn stop(&mut self, signal: i32, grace: Duration) {
+        self.grace.get_or_insert(Instant::now() + grace);
+        let Some(shell) = &self.seat.shell else { return };
+        // Found before the shell is gone: afterwards they are nobody's children.
+        let found = below([shell.pid], self.since);
+        if let Some(process) = Process::hold(shell.pid) {
+            // It says where it was and what it exported before it ends. What it has become by `exec` does not.
+            process.signal(if matches!(self.stage, Stage::Away) { signal } else { SIGTERM });
+            self.ending.push(process);
+        }
+        found.iter().for_each(|process| process.signal(signal));
+        self.ending.extend(found);
+    }
+
+    /// Kills what was told to end, and what came from it since.
+    fn kill(&mut self) {
+        self.grace = None;
+        let known: Vec<_> = self.ending.iter().map(Process::pid).collect();
+        let later = below(known, self.since);
+        self.ending.iter().chain(&later).for_each(|process| process.signal(SIGKILL));
+    }
+
+    /// What must be on record cannot be written: it does not go on.
+    pub(super) fn cancel_unrecorded(&mut self) {
+        self.forced.get_or_insert(Exit::Cancelled { signal: SIGKILL });
+        self.stop(SIGKILL, SHORT_GRACE);
+    }
+
+    fn time_out(&mut self) {
+        if let Some((_, limit)) = self.deadline.take() {
+            self.forced = Some(Exit::TimedOut);
+            self.refuse_time(limit);
+        }
+        self.stop(SIGTERM, SHORT_GRACE);
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,109 @@
+//! The processes of one command, told apart from those of commands before it.
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashSet;
+use std::fs;
+use std::os::fd::OwnedFd;
+
+/// The kernel counts the time at which processes start in these.
+const TICKS_IN_A_SECOND: u64 = 100;
+/// Processes that are found; more than these are left to the process limit.
+const MOST: usize = 10_000;
+
+/// When something began, as the kernel notes it for processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment(u64);
+
+impl Moment {
+    pub(super) fn now() -> Self {
+        let now = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+        let parts = u64::try_from(now.tv_nsec).unwrap_or_default() * TICKS_IN_A_SECOND / 1_000_000_000;
+        Self(seconds * TICKS_IN_A_SECOND + parts)
+    }
+}
+
+/// A process that keeps its number as long as this is held.
+#[derive(Debug)]
+pub(super) struct Process {
+    pid: Pid,
+    handle: OwnedFd,
+}
+
+impl Process {
+    /// A process that is known to be there.
+    pub(super) fn hold(pid: Pid) -> Option<Self> {
+        Some(Self { pid, handle: pidfd_open(pid, PidfdFlags::empty()).ok()? })
+    }
+
+    pub(super) fn signal(&self, signal: i32) {
+        // One that is gone needs no signal.
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = pidfd_send_signal(&self.handle, signal);
+        }
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+}
+
+/// What came from these processes since a moment, and is still below them.
+pub(super) fn below(above: impl IntoIterator<Item = Pid>, since: Moment) -> Vec<Process> {
+    let mut open: Vec<Pid> = above.into_iter().collect();
+    let mut seen: HashSet<Pid> = open.iter().copied().collect();
+    let mut found = Vec::new();
+    while let Some(parent) = open.pop() {
+        for child in children(parent) {
+            if found.len() >= MOST || !seen.insert(child) {
+                continue;
+            }
+            // Held first, looked at afterwards: what is looked at is what is held.
+            let Some(process) = Process::hold(child) else { continue };
+            if started(child).is_some_and(|start| start >= since.0) {
+                open.push(child);
+                found.push(process);
+            }
+        }
+    }
+    found
+}
+
+fn children(parent: Pid) -> Vec<Pid> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
+    let lists = tasks.into_iter().flatten().flatten();
+    lists
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// When a process started, in ticks since the machine did.
+fn started(pid: Pid) -> Option<u64> {
+    const FIELD_AFTER_NAME: usize = 19;
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name may hold anything, and ends with the last parenthesis.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(FIELD_AFTER_NAME)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn only_what_came_since_is_found() {
+        let before = Moment(Moment::now().0 - 1);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let ours = rustix::process::getpid();
+        assert!(below([ours], before).iter().any(|found| found.pid() == pid));
+        let later = Moment(Moment::now().0 + 100);
+        assert!(below([ours], later).is_empty());
+        Process::hold(pid).unwrap().signal(9);
+        assert!(!child.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,172 @@
+//! One command of a session, as its caller holds it.
+
+use super::SessionError;
+use super::live::{Live, Parts};
+use super::options::{SessionCommand, SessionInput};
+use super::session::Session;
+use crate::running::Running;
+use crate::runtime::time_limit;
+use crate::wiring::Wiring;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::Duration;
+use stockade_isolate::Stdio;
+use stockade_policy::{CommandLine, Event, Outcome, Verdict};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+/// A command that a session's shell runs. Dropping it ends the command.
+#[derive(Debug)]
+pub struct SessionRun {
+    source: Source,
+    cancels: mpsc::UnboundedSender<i32>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// In the shell.
+    Shell(Option<Box<Live>>),
+    /// Outside of the walls, as the policy decided.
+    Apart(Box<Running>, mpsc::UnboundedReceiver<i32>),
+}
+
+/// Ends a command from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Canceller(mpsc::UnboundedSender<i32>);
+
+impl Canceller {
+    /// Ends the command: this signal first, SIGKILL to what is left of it two seconds later.
+    ///
+    /// Nothing of the command's text is run after that. A shell cannot be told to drop the rest of what it
+    /// was given, so that it is ended, too, and started anew; what other commands left running goes on.
+    pub fn cancel(&self, signal: i32) {
+        // A command that is over needs no signal.
+        let _ = self.0.send(signal);
+    }
+}
+
+impl SessionRun {
+    /// Gives a command to the shell, or to nobody where it needs none.
+    pub(super) async fn start(session: &Session, command: SessionCommand) -> Result<Self, SessionError> {
+        if command.text.as_bytes().contains(&0) {
+            return Err(SessionError::Nul);
+        }
+        let (cancels, cancelled) = mpsc::unbounded_channel();
+        let runtime = session.runtime();
+        let mut request = runtime.request(CommandLine::Shell(command.text));
+        request.bare = command.bare;
+        if let Some(cwd) = session.inner.common().kept.cwd.clone() {
+            request.cwd = cwd;
+        }
+        let (policy, decision) = runtime.judge(&request)?;
+        if decision.verdict == Verdict::Unsandboxed {
+            let exports = session.inner.common().kept.exports.clone().unwrap_or_default();
+            for (name, value) in exports {
+                request.environment.retain(|(known, _)| *known != name);
+                request.environment.push((name, value));
+            }
+            let mut wiring = Wiring::captured();
+            if command.input == SessionInput::Piped {
+                wiring.stdio[0] = Stdio::Piped;
+            }
+            let running = runtime.start(runtime.prepare(request)?, wiring).await?;
+            return Ok(Self { source: Source::Apart(Box::new(running), cancelled), cancels });
+        }
+        let mut seat = Arc::clone(&session.inner.seat).lock_owned().await;
+        let (walls, told) = session.inner.ensure(&mut seat, &policy).await?;
+        let mut recorder = runtime.keeper().recorder();
+        recorder.start(&request, &walls.plan).map_err(crate::StartError::from)?;
+        let CommandLine::Shell(text) = request.command else { return Err(SessionError::Closed) };
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        let parts = Parts {
+            inner: Arc::clone(&session.inner),
+            output_limit: least(walls.plan.limits.max_output, command.output_limit),
+            time_limit: least_time(time_limit(&walls.plan), command.time_limit),
+            walls,
+            seat,
+            recorder,
+            text,
+            told,
+            cancelled,
+        };
+        let live = Live::begin(parts, command.input)?;
+        Ok(Self { source: Source::Shell(Some(Box::new(live))), cancels })
+    }
+
+    /// What the run is known by in its events, in the store of refusals and in the audit log.
+    pub fn id(&self) -> &str {
+        match &self.source {
+            Source::Shell(Some(live)) => live.id(),
+            Source::Shell(None) => "",
+            Source::Apart(running, _) => running.id(),
+        }
+    }
+
+    /// The next event; `None` after [`Event::Exited`].
+    ///
+    /// May be dropped and called again at any point without losing anything.
+    pub async fn next(&mut self) -> Option<Event> {
+        match &mut self.source {
+            Source::Shell(live) => {
+                let event = live.as_mut()?.next().await;
+                // The next command may begin.
+                if matches!(event, None | Some(Event::Exited(_))) {
+                    *live = None;
+                }
+                event
+            }
+            Source::Apart(running, cancelled) => loop {
+                tokio::select! {
+                    event = running.next() => return event,
+                    Some(signal) = cancelled.recv() => running.cancel(signal),
+                }
+            },
+        }
+    }
+
+    /// The writing end of a piped standard input; dropping it is end of file.
+    pub fn stdin(&mut self) -> Option<pipe::Sender> {
+        match &mut self.source {
+            Source::Shell(live) => live.as_mut()?.stdin(),
+            Source::Apart(running, _) => running.stdin(),
+        }
+    }
+
+    /// Ends the command: see [`Canceller::cancel`].
+    pub fn cancel(&self, signal: i32) {
+        self.canceller().cancel(signal);
+    }
+
+    /// A way to end it while somebody else waits for its events.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.cancels.clone())
+    }
+
+    /// Drops the output and waits for the end. `None` only if everything went away without a word.
+    pub async fn wait(mut self) -> Option<Outcome> {
+        drop(self.stdin());
+        while let Some(event) = self.next().await {
+            if let Event::Exited(outcome) = event {
+                return Some(*outcome);
+            }
+        }
+        None
+    }
+}
+
+impl Drop for SessionRun {
+    fn drop(&mut self) {
+        const SIGKILL: i32 = 9;
+        let Source::Shell(live) = &mut self.source else { return };
+        let (Some(mut live), Ok(runtime)) = (live.take(), tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        self.cancel(SIGKILL);
+        // The seat is free again when nothing of the command is left.
+        runtime.spawn(async move { while live.next().await.is_some() {} });
+    }
+}
+
+fn least_time(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
+}

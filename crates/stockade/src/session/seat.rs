@@ -1,0 +1,12 @@
+//! The place of whoever speaks to the shell.
+
+use super::shell::Shell;
+
+/// One command at a time holds it.
+#[derive(Debug, Default)]
+pub(super) struct Seat {
+    /// Absent after its end; the next command starts another.
+    pub(super) shell: Option<Shell>,
+    /// Why it is absent, where nobody has been told yet.
+    pub(super) untold: Option<String>,
+}

@@ -1,0 +1,241 @@
+//! A session as its callers hold it.
+
+use super::background::{Background, BackgroundId, BackgroundOutput, BackgroundState};
+use super::error::SessionError;
+use super::options::{SessionCommand, SessionOptions};
+use super::run::SessionRun;
+use super::seat::Seat;
+use super::state::Kept;
+use super::walls::Walls;
+use crate::network::NetworkHandle;
+use crate::running::Running;
+use crate::runtime::{Captured, Runtime};
+use crate::shell;
+use crate::wiring::Wiring;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use stockade_isolate::{Stdio, WindowSize};
+use stockade_policy::{CommandLine, Enforcement, Event};
+
+/// A sandbox that stays, with a shell in it that takes one command after the other.
+///
+/// Copies are handles to the same session. It ends, with everything inside, when it is closed, when it was
+/// idle for too long, and when the last handle is dropped.
+#[derive(Clone)]
+pub struct Session {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What all handles share.
+pub(super) struct Inner {
+    pub(super) id: String,
+    pub(super) options: SessionOptions,
+    /// Whoever runs a command in the shell sits here; the next one waits.
+    pub(super) seat: Arc<tokio::sync::Mutex<Seat>>,
+    pub(super) common: Mutex<Common>,
+    background: Mutex<BTreeMap<u64, Arc<Background>>>,
+    next: AtomicU64,
+}
+
+/// What is looked at without waiting for the command that runs.
+pub(super) struct Common {
+    pub(super) runtime: Arc<Runtime>,
+    pub(super) walls: Option<Arc<Walls>>,
+    pub(super) kept: Kept,
+    pub(super) used: Instant,
+    pub(super) closed: bool,
+}
+
+impl Inner {
+    pub(super) fn common(&self) -> MutexGuard<'_, Common> {
+        // Fields are replaced whole, whatever became of who held the lock.
+        self.common.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn backgrounds(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Background>>> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// Builds the sandbox and starts the shell.
+    pub async fn open(runtime: Arc<Runtime>, options: SessionOptions) -> Result<Self, SessionError> {
+        let recorder = runtime.keeper().recorder();
+        let exports = (!options.environment.is_empty()).then(|| options.environment.clone());
+        let kept = Kept { cwd: options.cwd.clone(), exports };
+        let common = Common { runtime, walls: None, kept, used: Instant::now(), closed: false };
+        let inner = Arc::new(Inner {
+            id: recorder.name().to_owned(),
+            options,
+            seat: Arc::default(),
+            common: Mutex::new(common),
+            background: Mutex::default(),
+            next: AtomicU64::new(1),
+        });
+        let session = Self { inner };
+        session.settle_in().await?;
+        session.expire();
+        Ok(session)
+    }
+
+    /// What it is known by.
+    pub fn id(&self) -> &str {
+        &self.inner.id
+    }
+
+    /// The runtime whose policy it obeys.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        Arc::clone(&self.inner.common().runtime)
+    }
+
+    /// Which walls stand around it; nothing while there is no sandbox.
+    pub fn enforcement(&self) -> Option<Enforcement> {
+        self.inner.common().walls.as_ref().map(|walls| walls.sandbox.enforcement().clone())
+    }
+
+    /// The gateway of its network; `None` where its plan has none.
+    pub fn network(&self) -> Option<NetworkHandle> {
+        self.inner.common().walls.as_ref().and_then(|walls| walls.network.clone())
+    }
+
+    /// Where its shell is, as far as it has said.
+    pub fn cwd(&self) -> std::path::PathBuf {
+        let common = self.inner.common();
+        let workspace = common.walls.as_ref().map(|walls| walls.plan.workspace.clone());
+        common.kept.cwd.clone().or(workspace).unwrap_or_default()
+    }
+
+    /// How long nobody has used it.
+    pub fn idle(&self) -> std::time::Duration {
+        self.inner.common().used.elapsed()
+    }
+
+    /// Gives a command to the shell, after those that were given before.
+    ///
+    /// A shell that is gone is started anew, with everything around it where that is gone, too;
+    /// [`Event::Restarted`] says so.
+    pub async fn start(&self, command: SessionCommand) -> Result<SessionRun, SessionError> {
+        SessionRun::start(self, command).await
+    }
+
+    /// Runs text to its end, without input, and keeps its output.
+    pub async fn run(&self, text: impl Into<OsString>) -> Result<Captured, SessionError> {
+        self.capture(SessionCommand::new(text)).await
+    }
+
+    /// Runs a command to its end and keeps its output.
+    pub async fn capture(&self, command: SessionCommand) -> Result<Captured, SessionError> {
+        let mut run = self.start(command).await?;
+        drop(run.stdin());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        while let Some(event) = run.next().await {
+            match event {
+                Event::Stdout { data } => stdout.extend(data),
+                Event::Stderr { data } => stderr.extend(data),
+                Event::Exited(outcome) => return Ok(Captured { stdout, stderr, outcome: *outcome }),
+                _ => {}
+            }
+        }
+        Err(SessionError::Lost)
+    }
+
+    /// Runs a program beside the shell in the same sandbox, where the shell is and with what it exports.
+    /// Several may run at once. Ending it leaves the sandbox standing.
+    pub async fn exec_argv(
+        &self,
+        argv: impl IntoIterator<Item = impl Into<OsString>>,
+        wiring: Wiring,
+    ) -> Result<Running, SessionError> {
+        self.beside(CommandLine::Argv(argv.into_iter().map(Into::into).collect()), wiring).await
+    }
+
+    /// Starts an interactive shell on a terminal of its own in the same sandbox. [`Running::terminal`] gives
+    /// the outer end, [`crate::resize`] changes its size.
+    pub async fn terminal(&self, size: WindowSize) -> Result<Running, SessionError> {
+        let stdio = std::array::from_fn(|_| Stdio::Terminal(size));
+        let wiring = Wiring { stdio, descriptors: Vec::new() };
+        self.exec_argv([shell::program()], wiring).await
+    }
+
+    /// Runs text in a shell of its own beside the other one, and keeps what it prints until it is asked for.
+    pub async fn background(&self, text: impl Into<OsString>) -> Result<BackgroundId, SessionError> {
+        let text = text.into();
+        let running = self.beside(CommandLine::Shell(text.clone()), Wiring::captured()).await?;
+        let id = BackgroundId(self.inner.next.fetch_add(1, Ordering::Relaxed));
+        let background = Background::begin(text, running, self.inner.options.background_bytes);
+        self.inner.backgrounds().insert(id.0, background);
+        Ok(id)
+    }
+
+    /// What a background command printed from a piece on, and whether it still runs.
+    pub fn poll(&self, id: BackgroundId, from_seq: u64) -> Result<BackgroundOutput, SessionError> {
+        Ok(self.find(id)?.output(from_seq))
+    }
+
+    /// Waits for the end of a background command.
+    pub async fn wait_background(&self, id: BackgroundId) -> Result<BackgroundOutput, SessionError> {
+        let background = self.find(id)?;
+        background.wait().await;
+        Ok(background.output(0))
+    }
+
+    /// Ends a background command: this signal first, SIGKILL to what is left of it two seconds later.
+    pub fn kill_background(&self, id: BackgroundId, signal: i32) -> Result<(), SessionError> {
+        self.find(id)?.cancel(signal);
+        Ok(())
+    }
+
+    /// Forgets a background command; one that runs is killed.
+    pub fn forget_background(&self, id: BackgroundId) {
+        self.inner.backgrounds().remove(&id.0);
+    }
+
+    /// The background commands: their number, their text, their state.
+    pub fn list_background(&self) -> Vec<(BackgroundId, OsString, BackgroundState)> {
+        let known = self.inner.backgrounds();
+        known
+            .iter()
+            .map(|(id, command)| (BackgroundId(*id), command.text().clone(), command.state()))
+            .collect()
+    }
+
+    /// Builds the sandbox anew, under this runtime's policy from now on. The shell's working directory and
+    /// exported variables are kept where they still may be; a command that runs is waited for, background
+    /// commands end.
+    pub async fn rebuild(&self, runtime: Arc<Runtime>) -> Result<(), SessionError> {
+        self.move_house(runtime).await
+    }
+
+    /// Ends everything inside and removes what is left. Whoever waits for a command of it hears its end.
+    pub async fn close(&self) {
+        let walls = {
+            let mut common = self.inner.common();
+            common.closed = true;
+            common.walls.take()
+        };
+        self.inner.backgrounds().clear();
+        if let Some(walls) = walls {
+            walls.fall().await;
+        }
+        // A command that was running has seen its shell end.
+        *self.inner.seat.lock().await = Seat::default();
+    }
+
+    fn find(&self, id: BackgroundId) -> Result<Arc<Background>, SessionError> {
+        self.inner.backgrounds().get(&id.0).cloned().ok_or(SessionError::Unknown { id: id.0 })
+    }
+
+    /// Whether background commands run.
+    pub(super) fn is_busy(&self) -> bool {
+        self.inner.backgrounds().values().any(|command| command.state() == BackgroundState::Running)
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Session").field("id", &self.inner.id).finish_non_exhaustive()
+    }
+}

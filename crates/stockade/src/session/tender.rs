@@ -1,0 +1,154 @@
+//! What goes on beside a session's commands: refusals, questions and connections are heard at any time, also
+//! when no command runs, and told to the one that does.
+
+use crate::asking::{Desk, Waiting};
+use crate::network::Opened;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stockade_isolate::Running;
+use stockade_policy::{Event, Exit};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+
+/// Where events go: to the command that runs, or to the session's own record.
+#[derive(Debug, Default)]
+pub(super) struct Ear(Mutex<Option<mpsc::UnboundedSender<Event>>>);
+
+impl Ear {
+    fn listener(&self) -> MutexGuard<'_, Option<mpsc::UnboundedSender<Event>>> {
+        // Replaced whole, whatever became of who held the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Events go here from now on.
+    pub(super) fn listen(&self) -> mpsc::UnboundedReceiver<Event> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        *self.listener() = Some(sender);
+        receiver
+    }
+
+    /// And from now on to nobody.
+    pub(super) fn be_deaf(&self) {
+        *self.listener() = None;
+    }
+
+    fn tell(&self, event: Event) {
+        if let Some(listener) = &*self.listener() {
+            // Who does not listen any more does not want to know.
+            let _ = listener.send(event);
+        }
+    }
+}
+
+/// Follows a shell's process. Dropping it kills the shell.
+#[derive(Debug)]
+pub(super) struct Tender {
+    turns: mpsc::UnboundedSender<oneshot::Sender<u64>>,
+    ended: watch::Receiver<Option<Exit>>,
+    task: JoinHandle<()>,
+}
+
+impl Tender {
+    pub(super) fn begin(running: Running, desk: Option<Arc<Desk>>, ear: Arc<Ear>) -> Self {
+        let (turns, asked) = mpsc::unbounded_channel();
+        let (end, ended) = watch::channel(None);
+        let task = tokio::spawn(tend(running, Waiting::new(desk), ear, asked, end));
+        Self { turns, ended, task }
+    }
+
+    /// Waits until everything that was said about the command that just ended has been told, and tells how
+    /// many refusals were only counted.
+    pub(super) fn turn(&self) -> oneshot::Receiver<u64> {
+        let (sender, receiver) = oneshot::channel();
+        // A shell that is gone has told everything.
+        let _ = self.turns.send(sender);
+        receiver
+    }
+
+    /// How the process ended, once it has.
+    pub(super) fn ended(&self) -> Option<Exit> {
+        *self.ended.borrow()
+    }
+
+    /// Waits for the end of the process. May be dropped and called again.
+    pub(super) async fn end(&mut self) -> Exit {
+        const SIGKILL: i32 = 9;
+        match self.ended.wait_for(Option::is_some).await {
+            Ok(exit) => exit.unwrap_or(Exit::Signal { signal: SIGKILL }),
+            Err(_) => Exit::Signal { signal: SIGKILL },
+        }
+    }
+}
+
+impl Drop for Tender {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn tend(
+    mut running: Running,
+    mut waiting: Waiting,
+    ear: Arc<Ear>,
+    mut turns: mpsc::UnboundedReceiver<oneshot::Sender<u64>>,
+    end: watch::Sender<Option<Exit>>,
+) {
+    let mut turning: Option<(oneshot::Receiver<u64>, oneshot::Sender<u64>)> = None;
+    loop {
+        tokio::select! {
+            biased;
+            (id, reply) = waiting.next() => running.reply(id, reply),
+            event = running.next() => match event {
+                Some(Event::Exited(outcome)) => {
+                    end.send_replace(Some(outcome.exit));
+                    return;
+                }
+                Some(Event::Ask(ask)) => {
+                    waiting.begin(ask.clone());
+                    ear.tell(Event::Ask(ask));
+                }
+                // The process of a shell that lives longer is nothing a command should hear about.
+                Some(Event::Started { .. }) => {}
+                Some(event) => ear.tell(event),
+                None => {
+                    const SIGKILL: i32 = 9;
+                    end.send_replace(Some(Exit::Signal { signal: SIGKILL }));
+                    return;
+                }
+            },
+            // What was told before is in the events by then.
+            counted = turned(&mut turning) => {
+                if let Some((_, asker)) = turning.take() {
+                    let _ = asker.send(counted);
+                }
+            }
+            Some(asker) = turns.recv(), if turning.is_none() => turning = Some((running.turn(), asker)),
+        }
+    }
+}
+
+async fn turned(turning: &mut Option<(oneshot::Receiver<u64>, oneshot::Sender<u64>)>) -> u64 {
+    match turning {
+        Some((told, _)) => told.await.unwrap_or(0),
+        None => std::future::pending().await,
+    }
+}
+
+/// Passes on the gateway's records for as long as the sandbox lives.
+#[derive(Debug)]
+pub(super) struct Recording(JoinHandle<()>);
+
+impl Recording {
+    pub(super) fn begin(mut network: Opened, ear: Arc<Ear>) -> Self {
+        Self(tokio::spawn(async move {
+            loop {
+                ear.tell(network.next().await);
+            }
+        }))
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,21 @@
+//! The same for somebody without any rights.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+#[test]
+fn everything_holds_for_an_ordinary_user() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    const NOBODY_IN_PARTICULAR: u32 = 12346;
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--test-threads=2", "--skip", "user::", "--skip", "ten_thousand"])
+        .uid(NOBODY_IN_PARTICULAR)
+        .gid(NOBODY_IN_PARTICULAR)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{said}\n{}", String::from_utf8_lossy(&done.stderr));
+    assert!(said.contains("basics::state_is_kept ... ok"), "{said}");
+}
