@@ -141,7 +141,7 @@ fn runtime(place: &std::path::Path, settings: &str) -> Result<Runtime> {
         .cwd(workspace)
         .environment([path])
         .standard_settings(StandardSettings::ManagedOnly)
-        .records(Records::Off)
+        .records(Records::Nowhere)
         .settings(file)
         .build();
     built.context("the policy cannot be made")

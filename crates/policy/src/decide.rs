@@ -1,6 +1,6 @@
 //! Whether a request may run, and behind which walls.
 
-use crate::command::{self, Bench, Reading};
+use crate::command::{self, Bench, Opinions, Reading};
 use crate::policy::Policy;
 use crate::{
     Approval, BareWish, CommandLine, Decision, Files, PartDecision, Request, RuleRef, Verdict, Walls,
@@ -31,7 +31,8 @@ impl Policy {
             return answer(Verdict::Refuse, "there is no command to run", None);
         }
         let looked = detail == Detail::Parts || self.commands.look_at_text();
-        let reading = looked.then(|| command::read(&request.command));
+        let opinions = if detail == Detail::Parts { Opinions::Two } else { Opinions::One };
+        let reading = looked.then(|| command::read(&request.command, opinions));
         if let Some(reading) = &reading
             && let Some(refusal) = self.denied(reading)
         {
@@ -50,7 +51,15 @@ impl Policy {
                 _ => decision,
             },
             None => match &reading {
-                Some(reading) => return self.excluded(request, reading, files),
+                Some(reading) => {
+                    let decision = self.excluded(request, reading, files);
+                    // The walls come down only when a second reader sees the same.
+                    if decision.verdict != Verdict::Unsandboxed || opinions == Opinions::Two {
+                        return decision;
+                    }
+                    let both = command::read(&request.command, Opinions::Two);
+                    return self.excluded(request, &both, files);
+                }
                 None => self.behind_walls("commands run behind walls", None),
             },
         };

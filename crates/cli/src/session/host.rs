@@ -106,12 +106,7 @@ async fn open(args: NewArgs) -> Result<Session, String> {
 }
 
 /// From here on nobody but clients is told anything.
-fn ready(
-    place: &SessionPlace,
-    claim: Claim,
-    session: Session,
-    options: HostOptions,
-) -> Result<Host, String> {
+fn ready(place: &SessionPlace, claim: Claim, session: Session, options: HostOptions) -> Result<Host, String> {
     let name = claim.name().clone();
     let host = Host::new(place, claim, session, options).map_err(|error| error.to_string())?;
     // The directory is somebody's to remove or to unmount.
@@ -139,4 +134,3 @@ fn leave_last_words(place: &SessionPlace, name: &SessionName) {
         earlier(panic);
     }));
 }
-

@@ -124,7 +124,9 @@ async fn kill(place: &SessionPlace, names: Vec<SessionName>) -> Result<ExitCode,
         };
         match closed {
             Ok(Closed::Cleanly) => {}
-            Ok(Closed::Killed) => Voice::NORMAL.warning(format!("the session {name} did not answer and was killed")),
+            Ok(Closed::Killed) => {
+                Voice::NORMAL.warning(format!("the session {name} did not answer and was killed"))
+            }
             Err(error) => {
                 Voice::NORMAL.error(error);
                 failed = true;

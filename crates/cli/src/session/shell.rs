@@ -65,11 +65,7 @@ enum Visit {
     Left(&'static str),
 }
 
-async fn visit(
-    place: &SessionPlace,
-    name: &SessionName,
-    wish: AttachWish,
-) -> Result<Visit, SessionRefusal> {
+async fn visit(place: &SessionPlace, name: &SessionName, wish: AttachWish) -> Result<Visit, SessionRefusal> {
     let mut signals = Signals::new()?;
     let client = SessionClient::connect(place, name).await?;
     let mut attachment = client.attach(window_size(), wish).await?;

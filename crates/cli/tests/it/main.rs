@@ -7,6 +7,8 @@ mod asking;
 #[cfg(test)]
 mod broker;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod descriptors;

@@ -36,7 +36,9 @@ fn directory(world: &World) -> PathBuf {
 }
 
 fn overlays(world: &World) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(world.home.join(".local/state/stockade/overlays")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(world.home.join(".local/state/stockade/overlays")) else {
+        return Vec::new();
+    };
     entries.map(|entry| entry.expect("list").path()).collect()
 }
 

@@ -59,9 +59,15 @@ fn a_named_file_is_known_by_its_keys() {
         let outside = world.outside.display().to_string();
         world.file(world.outside.join("blocked/x"), "x");
         let texts = [
-            format!(r#"{{"permissions": {{"allow": ["Edit(/{outside}/**)"], "deny": ["Read(/{outside}/blocked)"]}}}}"#),
-            format!(r#"{{"policy": {{"filesystem": {{"whitelist": ["{outside}"], "blacklist": ["{outside}/blocked"]}}}}}}"#),
-            format!(r#"{{"filesystem": {{"allowWrite": ["{outside}"], "denyRead": ["{outside}/blocked"]}}}}"#),
+            format!(
+                r#"{{"permissions": {{"allow": ["Edit(/{outside}/**)"], "deny": ["Read(/{outside}/blocked)"]}}}}"#
+            ),
+            format!(
+                r#"{{"policy": {{"filesystem": {{"whitelist": ["{outside}"], "blacklist": ["{outside}/blocked"]}}}}}}"#
+            ),
+            format!(
+                r#"{{"filesystem": {{"allowWrite": ["{outside}"], "denyRead": ["{outside}/blocked"]}}}}"#
+            ),
             format!(
                 r#"{{"network": {{"allowedDomains": [], "deniedDomains": []}}, "ignoreViolations": {{}},
                     "filesystem": {{"denyRead": ["{outside}/blocked"], "allowWrite": ["{outside}"], "denyWrite": []}}}}"#

@@ -102,7 +102,7 @@ pub(crate) struct NativeSandbox {
 impl NativeSandbox {
     /// Builds the walls of a plan and waits until they stand.
     pub(crate) async fn create(plan: Arc<Plan>) -> Result<Self, CreateError> {
-        let sandbox = Self::begin(plan)?;
+        let sandbox = Self::begin(plan).await?;
         let built = |progress: &Progress| progress.ready || progress.gone;
         let progress = sandbox.shared.progress.subscribe().wait_for(built).await.map(|progress| *progress);
         match progress {
@@ -114,7 +114,7 @@ impl NativeSandbox {
     /// Builds the walls of a plan and starts a command without waiting in between: the order lies in the
     /// socket when the first process begins to serve.
     pub(crate) async fn start(plan: Arc<Plan>, command: Command) -> Result<(Self, Running), StartError> {
-        let sandbox = Self::begin(plan)?;
+        let sandbox = Self::begin(plan).await?;
         match sandbox.run(command).await {
             Ok(running) => Ok((sandbox, running)),
             Err(error) => {
@@ -128,11 +128,11 @@ impl NativeSandbox {
         }
     }
 
-    fn begin(plan: Arc<Plan>) -> Result<Self, CreateError> {
+    async fn begin(plan: Arc<Plan>) -> Result<Self, CreateError> {
+        let overlays = claim::overlays(&plan).await?;
         let landlock_abi = sys::landlock_abi();
         let enforcement = layers::settle(&plan, landlock_abi)?;
         let script = Script::compile(&plan, landlock_abi)?;
-        let overlays = claim::overlays(&plan)?;
         let launched = launch(&plan, &script)?;
         let shared = Arc::new(Shared {
             id: new_id(),

@@ -22,5 +22,5 @@ pub(crate) use deny::{Denied, DenyRule, is_hidden};
 pub(crate) use excluded::Bench;
 pub(crate) use part::{Part, Reading};
 pub(crate) use pattern::CommandPattern;
-pub(crate) use reading::read;
+pub(crate) use reading::{Opinions, read};
 pub(crate) use rules::{CommandRules, Excluded};

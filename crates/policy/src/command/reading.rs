@@ -9,12 +9,21 @@ use std::ffi::OsString;
 /// Longer texts are not looked at.
 const LONGEST: usize = 64 * 1024;
 
+/// How many readers have to agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opinions {
+    /// The strict one is enough: nothing will run without walls because of it.
+    One,
+    /// Both.
+    Two,
+}
+
 /// Takes a command line apart.
-pub(crate) fn read(command: &CommandLine) -> Reading<'_> {
+pub(crate) fn read(command: &CommandLine, opinions: Opinions) -> Reading<'_> {
     match command {
         CommandLine::Argv(words) => read_argv(words),
         CommandLine::Shell(text) => match text.to_str() {
-            Some(text) => read_text(text),
+            Some(text) => read_with(text, opinions),
             None => unread(text.to_string_lossy(), Doubt::Encoding),
         },
     }
@@ -22,11 +31,16 @@ pub(crate) fn read(command: &CommandLine) -> Reading<'_> {
 
 /// Takes a shell text apart.
 pub(crate) fn read_text(text: &str) -> Reading<'_> {
+    read_with(text, Opinions::Two)
+}
+
+fn read_with(text: &str, opinions: Opinions) -> Reading<'_> {
     if text.len() > LONGEST {
         return unread(Cow::Borrowed(text), Doubt::Length);
     }
     let strict = strict::read(text);
     match strict {
+        Ok(parts) if opinions == Opinions::One => Reading { parts, doubt: None },
         // Nothing in it could be read in another way.
         Ok(parts) if parts.len() == 1 && is_plain(text) => Reading { parts, doubt: None },
         Ok(parts) => {

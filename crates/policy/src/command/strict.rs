@@ -8,8 +8,8 @@ use std::borrow::Cow;
 const DEEPEST: usize = 16;
 
 /// Words that begin something other than a simple command.
-const RESERVED: [&str; 20] = [
-    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select",
+const RESERVED: [&str; 21] = [
+    "!", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select",
     "function", "coproc", "in", "[[", "]]", "{", "}",
 ];
 
@@ -273,6 +273,7 @@ impl<'t> Reader<'t> {
     fn command(&mut self) -> Result<(), Doubt> {
         let mut part = Part { start: self.at, ..Part::default() };
         let mut until = self.at;
+        let mut both = false;
         loop {
             let before = self.at;
             self.blanks();
@@ -285,8 +286,11 @@ impl<'t> Reader<'t> {
                 b'<' | b'>' | b'&' => {
                     let adjacent =
                         if before == self.at && until != part.start { Adjacent::Yes } else { Adjacent::No };
+                    both |= byte == b'&';
                     self.redirection(&mut part, adjacent)?;
                 }
+                // Shells that do not know `&>` run what follows as a command of its own.
+                _ if both => return Err(Doubt::Structure("words behind &>")),
                 _ => self.next_word(&mut part)?,
             }
             until = self.at;
@@ -309,6 +313,10 @@ impl<'t> Reader<'t> {
         }
         if part.words.is_empty() {
             if let Some(name) = assigned(word.raw) {
+                // A program of that name in shells that cannot append.
+                if word.raw[name.len()..].starts_with('+') {
+                    return Err(Doubt::Structure("a variable that is appended to"));
+                }
                 part.assignments.push(Cow::Borrowed(name));
                 return Ok(());
             }
@@ -318,6 +326,11 @@ impl<'t> Reader<'t> {
             if is_reserved(word.raw) {
                 return Err(Doubt::Structure("a compound command"));
             }
+        }
+        // Behind this word a command begins anew.
+        let timed = part.words.iter().all(|known| matches!(known.raw, "time" | "-p" | "--"));
+        if timed && is_reserved(word.raw) {
+            return Err(Doubt::Structure("a compound command"));
         }
         part.words.push(word);
         Ok(())

@@ -106,7 +106,8 @@ impl Draft {
             );
         }
         let mut rule = self.quote(voice, key, "");
-        rule.text = format!("deny {}", [&[entry.program.clone()], entry.args.as_slice()].concat().join(" "));
+        rule.text =
+            format!("deny {}", [std::slice::from_ref(&entry.program), &entry.args].concat().join(" "));
         let what = Denied::Program { program: entry.program, arguments: entry.args };
         for (examples, name, refused) in
             [(&entry.matching, "match", true), (&entry.not_match, "notMatch", false)]

@@ -2,6 +2,7 @@
 
 mod broken;
 mod environment;
+mod held;
 mod layers;
 mod model;
 mod network;

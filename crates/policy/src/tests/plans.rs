@@ -20,6 +20,7 @@ fn line(mount: &Mount) -> String {
         MountKind::Dev => "dev".to_owned(),
         MountKind::Proc => "proc".to_owned(),
         MountKind::Content { mode, .. } => format!("content {mode:o}"),
+        MountKind::Channel { .. } => "channel".to_owned(),
         MountKind::Symlink { target } => format!("link {}", target.display()),
     };
     format!("{} {what}", mount.path.display())

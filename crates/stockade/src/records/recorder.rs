@@ -48,13 +48,17 @@ impl Recorder {
 
     /// A command is about to start behind walls. An error means that it must not.
     pub(crate) fn start(&mut self, request: &Request, plan: &Plan) -> Result<(), AuditError> {
-        self.begin(|name| AuditEvent::Start {
-            sandbox: name.to_owned(),
-            command: text(&request.command),
-            cwd: request.cwd.to_string_lossy().into_owned(),
-            preset: Some(plan.preset.clone()),
-            policy: policy_digest(plan),
-        })
+        self.begin(|name| start(name, request, plan, policy_digest(plan)))
+    }
+
+    /// The same for one of many commands under a plan, whose digest is known.
+    pub(crate) fn start_under(
+        &mut self,
+        request: &Request,
+        plan: &Plan,
+        digest: &str,
+    ) -> Result<(), AuditError> {
+        self.begin(|name| start(name, request, plan, digest.to_owned()))
     }
 
     /// A command is about to start without walls. An error means that it must not.
@@ -160,6 +164,16 @@ impl Recorder {
 
     fn elapsed(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+fn start(name: &str, request: &Request, plan: &Plan, policy: String) -> AuditEvent {
+    AuditEvent::Start {
+        sandbox: name.to_owned(),
+        command: text(&request.command),
+        cwd: request.cwd.to_string_lossy().into_owned(),
+        preset: Some(plan.preset.clone()),
+        policy,
     }
 }
 

@@ -57,9 +57,9 @@ impl Channel {
         }
     }
 
-    /// Whether the shell has not read everything yet.
-    pub(super) fn is_unread(&self) -> bool {
-        stockade_isolate::unread(&self.socket).is_ok_and(|bytes| bytes > 0)
+    /// How much the shell has not read yet: only what was said at once and read to its end is taken off.
+    pub(super) fn unread(&self) -> usize {
+        stockade_isolate::unread(&self.socket).unwrap_or_default()
     }
 
     /// The next message; nothing once the shell's end is closed. May be dropped and called again.

@@ -7,8 +7,8 @@
 //! removed.
 //!
 //! A turn is one line, sent when the turn before is over: the shell opens the pipes of its next command (in
-//! a sandbox with a broker the slow part), says that it is ready, and waits for the order. The order is one
-//! string that ends in NUL: assignments of the text and the input, or a question about its state.
+//! a sandbox with a broker the slow part) and waits for the order. The order is one string that ends in NUL:
+//! assignments of the text and the input, or a question about its state.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,41 +19,44 @@ pub(super) const LONGEST_ORDER: usize = 384;
 /// What a shell is told first. `place` is the directory of its pipes, inside.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
-builtin readonly _skB='builtin printf "R\0" >&0
-_skC=
-while [[ ! $_skC ]] && IFS= builtin read -r -d "" _skO; do builtin eval "$_skO"; done
-builtin eval "$_skC" <"$_skI" >&21 2>&22 21>&- 22>&-
+\builtin readonly _skB='_skC=
+while [[ ! $_skC ]] && IFS= \builtin read -r -d "" _skO; do \builtin eval "$_skO"; done
+\builtin eval "$_skC" <"$_skI" >&21 2>&22 21>&- 22>&-
 _skS=$? _skC= _skO=
-if ! { builtin eval _skO=1 && [[ $_skO ]]; }; then
+if ! { \builtin eval _skO=1 && [[ $_skO ]]; }; then
 _skO=:$BASHOPTS:
 POSIXLY_CORRECT=
-unset -f builtin
-unset POSIXLY_CORRECT
-if [[ $_skO == *:expand_aliases:* ]]; then builtin shopt -s expand_aliases; fi
-if [[ $_skO != *:inherit_errexit:* ]]; then builtin shopt -u inherit_errexit; fi
-fi
-builtin printf "E%s %s\n%s\0" >&0 "$_skS" "$PWD"'
-builtin readonly _skQ='builtin printf "S%s\n" "$PWD" >&0
-builtin declare -px >&0
-builtin printf "\0" >&0'
-builtin trap '_skS=$?
+\unset -f builtin
+\unset POSIXLY_CORRECT
+if [[ $_skO == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
+if [[ $_skO != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+fi'
+\builtin readonly _skT='_skS=
+\builtin eval "$_skB" 21>"$_skD/$_skP.1" 22>"$_skD/$_skP.2"
+\builtin printf "E%s %s\1%s\0" >&0 "$_skS" "$PWD"'
+\builtin readonly _skQ='\builtin printf "S%s\n" "$PWD" >&0
+\builtin declare -px >&0
+\builtin printf "\0" >&0'
+\builtin trap '_skS=$?
 for ((_skO = 0; _skO < 256; _skO++)); do if [[ $_skO != [1-9] && -S /proc/self/fd/$_skO ]]; then
-builtin printf "X%s %s\n" "$_skS" "$PWD" >&"$_skO"
-builtin declare -px >&"$_skO"
-builtin printf "\0" >&"$_skO"
-builtin break
+\builtin printf "X%s %s\n" "$_skS" "$PWD" >&"$_skO"
+\builtin declare -px >&"$_skO"
+\builtin printf "\0" >&"$_skO"
+\builtin break
 fi; done' EXIT
-builtin printf 'H\0' >&0
+\builtin printf 'H\0' >&0
 "#;
-    let mut text = b"builtin readonly _skD=".to_vec();
+    let mut text = br"\builtin readonly _skD=".to_vec();
     quote(place.as_os_str().as_bytes(), &mut text);
     text.extend_from_slice(DRIVER.as_bytes());
     text
 }
 
-/// Opens the pipes of the next command. The name is part of what is run, where no command can change it.
-pub(super) fn turn(name: &str) -> Vec<u8> {
-    format!("builtin eval \"$_skB {name}\" 21>\"$_skD/{name}.1\" 22>\"$_skD/{name}.2\"\n").into_bytes()
+/// Opens the pipes of the next command: those of this name, or the same as before. The turn's own name is part
+/// of what is run, where no command can change it.
+pub(super) fn turn(name: &str, pipes: Option<&str>) -> Vec<u8> {
+    let pipes = pipes.map(|pipes| format!("_skP={pipes};")).unwrap_or_default();
+    format!("{pipes}\\builtin eval \"$_skT {name}\"\n").into_bytes()
 }
 
 /// Where an order's text is.
@@ -72,8 +75,8 @@ pub(super) enum Input {
 
 /// Runs a command in the turn of this name, which waits.
 ///
-/// The empty line that follows is read only when the turn is over. A shell that reads it before has lost its
-/// way, see [`super::channel::Channel::is_unread`].
+/// An empty line follows, which is read only when the turn is over: a shell that reads it before has lost its
+/// way, and one that has not read the order does not take any. Both show in what is unread.
 pub(super) fn order(name: &str, text: Text<'_>, input: Input) -> Vec<u8> {
     let mut order = match input {
         Input::Null => b"_skI=/dev/null ".to_vec(),
@@ -85,24 +88,28 @@ pub(super) fn order(name: &str, text: Text<'_>, input: Input) -> Vec<u8> {
             quote(text, &mut order);
         }
         Text::InFile => {
-            let read = format!(";IFS= builtin read -r -d \"\" _skC <\"$_skD/{name}.c\"");
+            let read = format!(";IFS= \\builtin read -r -d \"\" _skC <\"$_skD/{name}.c\"");
             order.extend_from_slice(read.as_bytes());
         }
     }
-    order.extend_from_slice(b"\0\n");
+    order.push(0);
     order
 }
 
+/// What follows an order.
+pub(super) const EMPTY_LINE: &[u8] = b"\n";
+
 /// Asks for the working directory and the exported variables.
-pub(super) const QUESTION: &[u8] = b"builtin eval \"$_skQ\"\0";
+pub(super) const QUESTION: &[u8] = b"\\builtin eval \"$_skQ\"\0";
+
+/// Between the parts of a message. Not a line's end, at which shells write out what they have so far.
+const SEPARATOR: u8 = 1;
 
 /// What a shell says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// It is there.
     Hello,
-    /// The pipes of the turn are open.
-    Ready,
     /// The command of a turn is over.
     End { turn: Vec<u8>, status: i32, cwd: Vec<u8> },
     /// Its working directory and what it exports.
@@ -117,10 +124,9 @@ impl Said {
         let (kind, rest) = message.split_first()?;
         Some(match kind {
             b'H' => Self::Hello,
-            b'R' => Self::Ready,
             b'E' => {
                 let (status, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
-                let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == b'\n')?);
+                let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == SEPARATOR)?);
                 Self::End { turn: turn.to_vec(), status: number(status)?, cwd: cwd.to_vec() }
             }
             b'S' => {
@@ -173,10 +179,10 @@ mod tests {
     fn messages_are_read() {
         assert_eq!(Said::read(b"H"), Some(Said::Hello));
         let end = Said::End { turn: b"1.a".into(), status: 3, cwd: b"/with space".into() };
-        assert_eq!(Said::read(b"E3 /with space\n1.a"), Some(end));
+        assert_eq!(Said::read(b"E3 /with space\x011.a"), Some(end));
         let leaving = Said::Leaving { status: 7, cwd: b"/a b".into(), exports: b"declare -x A\n".into() };
         assert_eq!(Said::read(b"X7 /a b\ndeclare -x A\n"), Some(leaving));
-        for nonsense in [&b""[..], b"E", b"E1", b"E1 /", b"Ex /\n1", b"Z", b"X", b"X1", b"S"] {
+        for nonsense in [&b""[..], b"E", b"E1", b"E1 /", b"Ex /\x011", b"Z", b"X", b"X1", b"S"] {
             assert_eq!(Said::read(nonsense), None, "{nonsense:?}");
         }
     }

@@ -2,6 +2,8 @@
 
 use super::house;
 use super::live::{Live, Stage};
+use super::output::Output;
+use super::shell::Pipes;
 use std::time::{Duration, SystemTime};
 use stockade_policy::{
     Event, Exit, HostStatistics, NetworkStatistics, Outcome, Usage, Violation, ViolationKind,
@@ -58,7 +60,14 @@ impl Live {
 
     /// All output is told: what was refused comes next.
     pub(super) fn settle(&mut self, exit: Exit) {
-        self.output.leave();
+        let output = self.output.take();
+        self.truncated = output.as_ref().is_some_and(Output::is_truncated);
+        let pipes = output.and_then(|output| output.give_back(&self.walls.directory));
+        if self.seat.shell.is_some() {
+            self.end_turn(pipes);
+        } else if let Some(pipes) = pipes {
+            Pipes::remove(&pipes.name, &self.walls.directory);
+        }
         let told = self.walls.sandbox.hear();
         match &self.seat.shell {
             Some(shell) if told != self.told_before => {
@@ -95,7 +104,7 @@ impl Live {
             blocked: likely.is_some(),
             blocked_reason: likely.as_ref().map(|violation| violation.reason.clone()),
             blocked_resource: likely.map(|violation| violation.subject),
-            truncated: self.output.is_truncated(),
+            truncated: self.truncated,
             usage: Usage::default(),
             violations: std::mem::take(&mut self.violations),
             more_violations: self.more_violations,

@@ -64,10 +64,13 @@ impl Inner {
         } else if walls.is_some() {
             untold = Some("the sandbox was ended from outside or ran out of memory".into());
         }
+        self.remember(seat).await;
         seat.shell = None;
         if let Some(walls) = walls {
             walls.fall().await;
+            self.common().kept.only_own(Some(&walls.plan));
         }
+        let kept = self.common().kept.clone();
         let (walls, shell, standing) = Walls::build(runtime, policy, &kept, &self.id).await?;
         let walls = Arc::new(walls);
         seat.shell = Some(shell);
@@ -120,11 +123,14 @@ impl Session {
     pub(super) async fn move_house(&self, runtime: Arc<Runtime>) -> Result<(), SessionError> {
         let mut seat = self.inner.seat.lock().await;
         let (policy, _) = runtime.judge(&runtime.request(CommandLine::Shell(":".into())))?;
+        self.inner.remember(&mut seat).await;
         seat.shell = None;
         let walls = {
             let mut common = self.inner.common();
+            let walls = common.walls.take();
+            common.kept.only_own(walls.as_deref().map(|walls| &*walls.plan));
             common.runtime = runtime;
-            common.walls.take()
+            walls
         };
         if let Some(walls) = walls {
             walls.fall().await;
@@ -138,6 +144,9 @@ impl Session {
         let runtime = self.runtime();
         let mut request = self.inner.request(&runtime, command);
         let (policy, decision) = runtime.judge(&request)?;
+        if let Ok(mut seat) = self.inner.seat.try_lock() {
+            self.inner.remember(&mut seat).await;
+        }
         let kept = self.inner.common().kept.clone();
         if let Some(cwd) = kept.cwd.clone() {
             request.cwd = cwd;
@@ -156,7 +165,7 @@ impl Session {
         let begun = Instant::now();
         let mut connected = connect(wiring, &walls.plan, &RealFiles).map_err(StartError::from)?;
         let mut recorder = runtime.keeper().recorder();
-        recorder.start(&request, &walls.plan).map_err(StartError::from)?;
+        recorder.start_under(&request, &walls.plan, &walls.digest).map_err(StartError::from)?;
         let command = Command {
             argv: argv(&request.command),
             cwd: kept.cwd.unwrap_or_else(|| walls.plan.workspace.clone()),

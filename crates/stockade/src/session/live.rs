@@ -1,19 +1,18 @@
 //! One command while the shell runs it.
 
 use super::driver::{self, Input, Said, Text};
+use super::entry::{self, Entry};
 use super::error::SessionError;
 use super::options::SessionInput;
 use super::output::Output;
-use super::processes::{Moment, Process, below};
+use super::processes::{Moment, Process, below, of_session};
 use super::seat::Seat;
 use super::session::Inner;
-use super::shell::Shell;
+use super::shell::{Pipes, Shell};
 use super::walls::Walls;
 use crate::records::Recorder;
-use rustix::fs::OFlags;
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,14 +60,19 @@ pub(super) struct Live {
     pub(super) queue: VecDeque<Event>,
     /// What happens beside it.
     pub(super) side: mpsc::UnboundedReceiver<Event>,
-    pub(super) output: Output,
+    /// Absent once everything was taken.
+    pub(super) output: Option<Output>,
+    pub(super) truncated: bool,
     stdin: Option<pipe::Sender>,
     /// Keeps the input from being closed before the shell has opened it.
-    input: Option<OwnedFd>,
+    entry: Option<Entry>,
+    has_input: bool,
     cancelled: mpsc::UnboundedReceiver<i32>,
     deadline: Option<(Instant, Duration)>,
-    /// When a shell that has not opened its pipes is given up.
+    /// When a shell that does not take its order, or has lost its way, is given up.
     unready: Option<Instant>,
+    /// What was unread when the order was given.
+    unread: usize,
     /// When to look again whether the shell is still where it should be.
     look: Instant,
     /// When what is left is killed.
@@ -108,6 +112,7 @@ enum Woken {
     Said(Option<Vec<u8>>),
     Side(Event),
     Output,
+    Opened,
     Cancel(i32),
     Deadline,
     Unready,
@@ -131,15 +136,12 @@ impl Live {
         let shell = seat.shell.as_mut().ok_or(SessionError::Closed)?;
         let turn = shell.take_turn().ok_or(SessionError::Closed)?;
         let directory = &walls.directory;
-        let (mut stdin, mut reading) = (None, None);
+        let (mut stdin, mut entry) = (None, None);
         let from = match input {
             SessionInput::Null => Input::Null,
             SessionInput::Piped => {
-                let name = format!("{}.0", turn.name);
-                reading = Some(directory.pipe(&name, OFlags::RDONLY)?);
-                let watch = |source| SessionError::Pipes { act: "watch a pipe", source };
-                let writing = directory.open(&name, OFlags::WRONLY)?;
-                stdin = Some(pipe::Sender::from_owned_fd(writing).map_err(watch)?);
+                let (sender, opening) = Entry::make(directory, &format!("{}.0", turn.name))?;
+                (stdin, entry) = (Some(sender), Some(opening));
                 Input::Pipe
             }
         };
@@ -156,12 +158,13 @@ impl Live {
         let network_before = walls.network.as_ref().map(|network| network.statistics());
         let since = Moment::now();
         // A shell that does not take it has ended, which shows next.
-        let _ = shell.channel.say(&order);
+        let _ = shell.channel.say(&order).and_then(|()| shell.channel.say(driver::EMPTY_LINE));
+        let unread = shell.channel.unread();
         let sandbox = recorder.name().to_owned();
         let started = Event::Started { sandbox, pid: shell.inner_pid };
         Ok(Self {
             queue: told.into_iter().chain([started]).collect(),
-            output: Output::new(turn.stdout, turn.stderr, output_limit),
+            output: Some(Output::new(turn.pipes, output_limit)),
             name: turn.name,
             inner,
             walls,
@@ -172,7 +175,8 @@ impl Live {
             since,
             side,
             stdin,
-            input: reading,
+            entry,
+            has_input: input == SessionInput::Piped,
             cancelled,
             deadline: time_limit.map(|limit| (begun + limit, limit)),
             unready: Some(begun + UNREADY),
@@ -180,6 +184,8 @@ impl Live {
             grace: None,
             ending: Vec::new(),
             forced: None,
+            truncated: false,
+            unread,
             violations: Vec::new(),
             more_violations: 0,
             sequence: 0,
@@ -210,7 +216,7 @@ impl Live {
                 }
                 Stage::Draining(exit) => {
                     let exit = *exit;
-                    match self.output.take_rest() {
+                    match self.output.as_mut().and_then(Output::take_rest) {
                         Some(events) => self.queue.extend(events),
                         None => self.settle(exit),
                     }
@@ -246,8 +252,9 @@ impl Live {
             () = until(self.grace) => Woken::Grace,
             () = until(self.unready) => Woken::Unready,
             () = until(Some(self.look)), if !away => Woken::Look,
+            () = entry::opened(self.entry.as_ref()) => Woken::Opened,
             said = channel.next(), if !away => Woken::Said(said),
-            () = self.output.readable() => Woken::Output,
+            () = readable(self.output.as_ref()) => Woken::Output,
             exit = tender.end(), if away => Woken::Ended(exit),
         }
     }
@@ -265,20 +272,24 @@ impl Live {
                 self.stage = Stage::Away;
             }
             Woken::Side(event) => self.tell(event),
-            Woken::Output => self.queue.extend(self.output.take()),
+            Woken::Opened => self.entry = None,
+            Woken::Output => self.queue.extend(self.output.iter_mut().flat_map(Output::take)),
             Woken::Cancel(signal) => {
                 self.forced.get_or_insert(Exit::Cancelled { signal });
                 self.stop(signal, if signal == SIGKILL { SHORT_GRACE } else { GRACE });
             }
             Woken::Deadline => self.time_out(),
             Woken::Unready => {
-                // Something of a command before holds it up: it will not take this one.
                 self.unready = None;
-                self.stop(SIGKILL, Duration::ZERO);
+                let unread = self.seat.shell.as_ref().map(|shell| shell.channel.unread());
+                // Something of a command before holds it up, or it has read on without saying a word.
+                if unread.is_some_and(|unread| unread == 0 || unread >= self.unread) {
+                    self.stop(SIGKILL, Duration::ZERO);
+                }
             }
             Woken::Look => {
                 self.look = Instant::now() + LOOK;
-                let lost = |shell: &Shell| !shell.channel.is_unread();
+                let lost = |shell: &Shell| shell.channel.unread() == 0;
                 if self.unready.is_none() && self.seat.shell.as_ref().is_some_and(lost) {
                     // Its next word may be on its way.
                     self.unready = Some(Instant::now() + LOOK);
@@ -286,6 +297,7 @@ impl Live {
             }
             Woken::Grace => self.kill(),
             Woken::Ended(exit) => {
+                self.leave_nobody();
                 self.seat.shell = None;
                 self.stage = Stage::Draining(exit);
             }
@@ -294,10 +306,10 @@ impl Live {
 
     fn hear(&mut self, said: Said) {
         match said {
-            Said::Ready => self.unready = None,
             Said::End { turn, status, cwd } if turn == self.name.as_bytes() => {
                 self.inner.common().kept.stand_at(cwd);
-                self.end_turn();
+                self.remove_names();
+                self.unready = None;
                 self.stage = Stage::Draining(Exit::Code { code: status });
             }
             Said::State { cwd, exports } | Said::Leaving { cwd, exports, .. } => {
@@ -310,26 +322,33 @@ impl Live {
     }
 
     /// The shell is free: it opens the pipes of the next command while this one's result is on its way.
-    fn end_turn(&mut self) {
-        self.remove_names();
+    pub(super) fn end_turn(&mut self, pipes: Option<Pipes>) {
         // Who was told to end while the shell was done already is ended all the same.
         self.ending.iter().for_each(|process| process.signal(SIGKILL));
-        let armed = self.seat.shell.as_mut().map(|shell| shell.arm(&self.walls.directory));
+        self.leave_nobody();
+        let directory = &self.walls.directory;
+        let armed = self.seat.shell.as_mut().map(|shell| shell.arm(directory, pipes));
         if !matches!(armed, Some(Ok(()))) || self.forced.is_some() {
             self.seat.shell = None;
+        }
+        self.seat.unasked = true;
+        self.inner.spoke.notify_one();
+    }
+
+    /// What a command that was told to end started in its last moment has no parent any more.
+    fn leave_nobody(&self) {
+        if let (Some(_), Some(shell)) = (self.forced, &self.seat.shell) {
+            of_session(shell.pid, self.since).iter().for_each(|process| process.signal(SIGKILL));
         }
     }
 
     fn remove_names(&mut self) {
         let directory = &self.walls.directory;
-        for end in ["1", "2"] {
-            directory.remove(&format!("{}.{end}", self.name));
-        }
         if self.text.len() > driver::LONGEST_ORDER {
             directory.remove(&format!("{}.c", self.name));
         }
-        // Dropped, so that whoever still writes to it is told that nobody reads.
-        if self.input.take().is_some() {
+        self.entry = None;
+        if self.has_input {
             directory.remove(&format!("{}.0", self.name));
         }
     }
@@ -369,6 +388,13 @@ impl Live {
             self.refuse_time(limit);
         }
         self.stop(SIGTERM, SHORT_GRACE);
+    }
+}
+
+async fn readable(output: Option<&Output>) {
+    match output {
+        Some(output) => output.readable().await,
+        None => std::future::pending().await,
     }
 }
 

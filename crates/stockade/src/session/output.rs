@@ -1,5 +1,7 @@
 //! What a command prints, on its way to its caller.
 
+use super::directory::RunDirectory;
+use super::shell::Pipes;
 use std::io;
 use stockade_policy::Event;
 use tokio::net::unix::pipe;
@@ -12,7 +14,9 @@ const MOST_REST: usize = 1024 * 1024;
 /// The reading ends of both streams.
 #[derive(Debug)]
 pub(super) struct Output {
-    streams: [Option<pipe::Receiver>; 2],
+    /// Their name in the directory.
+    name: String,
+    streams: [Stream; 2],
     buffer: Vec<u8>,
     /// Bytes that may still be passed on; `None` without a limit.
     left: Option<u64>,
@@ -21,10 +25,25 @@ pub(super) struct Output {
     rest: usize,
 }
 
+#[derive(Debug)]
+struct Stream {
+    pipe: pipe::Receiver,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Nobody has it open for writing.
+    AtEnd,
+}
+
 impl Output {
-    pub(super) fn new(stdout: pipe::Receiver, stderr: pipe::Receiver, limit: Option<u64>) -> Self {
+    pub(super) fn new(pipes: Pipes, limit: Option<u64>) -> Self {
+        let Pipes { name, stdout, stderr } = pipes;
         Self {
-            streams: [Some(stdout), Some(stderr)],
+            name,
+            streams: [stdout, stderr].map(|pipe| Stream { pipe, state: State::Open }),
             buffer: Vec::new(),
             left: limit,
             limit: limit.unwrap_or(u64::MAX),
@@ -42,8 +61,8 @@ impl Output {
     pub(super) async fn readable(&self) {
         let [stdout, stderr] = &self.streams;
         tokio::select! {
-            () = ready(stdout.as_ref()) => {}
-            () = ready(stderr.as_ref()) => {}
+            () = stdout.ready() => {}
+            () = stderr.ready() => {}
         }
     }
 
@@ -68,22 +87,20 @@ impl Output {
         (count > 0 && self.rest <= MOST_REST).then_some(events)
     }
 
-    /// Reads and drops what processes that go on print from now on: a server that nobody listens to must not
-    /// be ended by the first line it logs.
-    pub(super) fn leave(&mut self) {
-        for stream in self.streams.iter_mut().filter_map(Option::take) {
-            tokio::spawn(async move {
-                let mut nothing = vec![0; CHUNK];
-                while stream.readable().await.is_ok() {
-                    match stream.try_read(&mut nothing) {
-                        Ok(0) => return,
-                        Ok(_) => {}
-                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                        Err(_) => return,
-                    }
-                }
-            });
+    /// The pipes for the next command where nobody has them open any more.
+    ///
+    /// Otherwise their names are removed, and what processes that go on print is read and dropped: a server
+    /// that nobody listens to must not be ended by the first line it logs.
+    pub(super) fn give_back(self, directory: &RunDirectory) -> Option<Pipes> {
+        let Self { name, streams: [stdout, stderr], .. } = self;
+        if [&stdout, &stderr].iter().all(|stream| stream.state == State::AtEnd) {
+            return Some(Pipes { name, stdout: stdout.pipe, stderr: stderr.pipe });
         }
+        Pipes::remove(&name, directory);
+        for stream in [stdout, stderr].into_iter().filter(|stream| stream.state == State::Open) {
+            tokio::spawn(stream.drop_all());
+        }
+        None
     }
 
     /// Reads one piece. Returns how many bytes there were.
@@ -93,19 +110,19 @@ impl Output {
         events: &mut Vec<Event>,
         take: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>,
     ) -> usize {
-        let Some(open) = &self.streams[stream] else { return 0 };
+        let from = &mut self.streams[stream];
+        if from.state == State::AtEnd {
+            return 0;
+        }
         self.buffer.resize(CHUNK, 0);
-        let length = match take(open, &mut self.buffer) {
+        let length = match take(&from.pipe, &mut self.buffer) {
             Ok(0) => {
-                self.streams[stream] = None;
+                from.state = State::AtEnd;
                 return 0;
             }
             Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return 0,
-            Err(_) => {
-                self.streams[stream] = None;
-                return 0;
-            }
+            // What is wrong with it, should something be, shows in the next look.
+            Err(_) => return 0,
         };
         let fits = self.left.map_or(length, |left| usize::try_from(left).unwrap_or(usize::MAX).min(length));
         if fits > 0 {
@@ -123,10 +140,24 @@ impl Output {
     }
 }
 
-async fn ready(stream: Option<&pipe::Receiver>) {
-    match stream {
-        // An error shows when it is read.
-        Some(stream) => drop(stream.readable().await),
-        None => std::future::pending().await,
+impl Stream {
+    /// Waits until there is something.
+    async fn ready(&self) {
+        match self.state {
+            // An error shows when it is read.
+            State::Open => drop(self.pipe.readable().await),
+            State::AtEnd => std::future::pending().await,
+        }
+    }
+
+    async fn drop_all(self) {
+        let mut nothing = vec![0; CHUNK];
+        while self.pipe.readable().await.is_ok() {
+            match self.pipe.try_read(&mut nothing) {
+                Ok(0) => return,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+                _ => {}
+            }
+        }
     }
 }

@@ -70,6 +70,19 @@ pub(super) fn below(above: impl IntoIterator<Item = Pid>, since: Moment) -> Vec<
     found
 }
 
+/// What belongs to the session of a process that led it, started since a moment, and may be nobody's child.
+pub(super) fn of_session(leader: Pid, since: Moment) -> Vec<Process> {
+    const SESSION: usize = 3;
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    let belongs = |pid: Pid| {
+        let process = Process::hold(pid)?;
+        let session: i32 = field(pid, SESSION)?.try_into().ok()?;
+        (session == leader.as_raw_nonzero().get() && started(pid)? >= since.0).then_some(process)
+    };
+    pids.filter_map(belongs).take(MOST).collect()
+}
+
 fn children(parent: Pid) -> Vec<Pid> {
     let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
     let lists = tasks.into_iter().flatten().flatten();
@@ -83,10 +96,15 @@ fn children(parent: Pid) -> Vec<Pid> {
 
 /// When a process started, in ticks since the machine did.
 fn started(pid: Pid) -> Option<u64> {
-    const FIELD_AFTER_NAME: usize = 19;
+    const START: usize = 19;
+    field(pid, START)
+}
+
+/// A number of a process's status, counted after its name.
+fn field(pid: Pid, number: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     // The name may hold anything, and ends with the last parenthesis.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(FIELD_AFTER_NAME)?.parse().ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -103,6 +121,8 @@ mod tests {
         assert!(below([ours], before).iter().any(|found| found.pid() == pid));
         let later = Moment(Moment::now().0 + 100);
         assert!(below([ours], later).is_empty());
+        let session = rustix::process::getsid(None).unwrap();
+        assert!(of_session(session, before).iter().any(|found| found.pid() == pid));
         Process::hold(pid).unwrap().signal(9);
         assert!(!child.wait().unwrap().success());
     }

@@ -75,7 +75,7 @@ impl SessionRun {
         let mut seat = Arc::clone(&session.inner.seat).lock_owned().await;
         let (walls, told) = session.inner.ensure(&mut seat, &policy).await?;
         let mut recorder = runtime.keeper().recorder();
-        recorder.start(&request, &walls.plan).map_err(crate::StartError::from)?;
+        recorder.start_under(&request, &walls.plan, &walls.digest).map_err(crate::StartError::from)?;
         let CommandLine::Shell(text) = request.command else { return Err(SessionError::Closed) };
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let parts = Parts {

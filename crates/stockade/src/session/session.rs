@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use stockade_isolate::{Stdio, WindowSize};
 use stockade_policy::{CommandLine, Enforcement, Event};
+use tokio::sync::Notify;
 
 /// A sandbox that stays, with a shell in it that takes one command after the other.
 ///
@@ -36,6 +37,8 @@ pub(super) struct Inner {
     /// Whoever runs a command in the shell sits here; the next one waits.
     pub(super) seat: Arc<tokio::sync::Mutex<Seat>>,
     pub(super) common: Mutex<Common>,
+    /// The shell has run something.
+    pub(super) spoke: Arc<Notify>,
     background: Mutex<BTreeMap<u64, Arc<Background>>>,
     next: AtomicU64,
 }
@@ -72,12 +75,14 @@ impl Session {
             options,
             seat: Arc::default(),
             common: Mutex::new(common),
+            spoke: Arc::default(),
             background: Mutex::default(),
             next: AtomicU64::new(1),
         });
         let session = Self { inner };
         session.settle_in().await?;
         session.expire();
+        session.look_after();
         Ok(session)
     }
 
@@ -99,6 +104,11 @@ impl Session {
     /// The gateway of its network; `None` where its plan has none.
     pub fn network(&self) -> Option<NetworkHandle> {
         self.inner.common().walls.as_ref().and_then(|walls| walls.network.clone())
+    }
+
+    /// What the person should know about how its sandbox was made.
+    pub fn warnings(&self) -> Vec<String> {
+        self.inner.common().walls.as_ref().map(|walls| walls.warnings.clone()).unwrap_or_default()
     }
 
     /// Where its shell is, as far as it has said.

@@ -31,12 +31,45 @@ pub(super) struct Shell {
     turn: Option<Turn>,
 }
 
-/// The pipes of one command.
+/// One command's turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) name: String,
+    pub(super) pipes: Pipes,
+}
+
+/// Where a command's output comes from.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    /// Their name in the directory.
+    pub(super) name: String,
     pub(super) stdout: pipe::Receiver,
     pub(super) stderr: pipe::Receiver,
+}
+
+impl Pipes {
+    fn make(directory: &RunDirectory) -> Result<Self, SessionError> {
+        let name = directory.fresh_name();
+        let open = |number: u8| watch(directory.pipe(&format!("{name}.{number}"), OFlags::RDONLY)?);
+        Ok(Self { stdout: open(1)?, stderr: open(2)?, name })
+    }
+
+    /// The same pipes for the next command. To be called when they are at their end: nobody has them open.
+    pub(super) fn again(self) -> Result<Self, SessionError> {
+        // What watches them has seen their end, and would see nothing else any more.
+        let anew = |pipe: pipe::Receiver| {
+            let failed = |source| SessionError::Pipes { act: "watch a pipe", source };
+            watch(pipe.into_nonblocking_fd().map_err(failed)?)
+        };
+        Ok(Self { name: self.name, stdout: anew(self.stdout)?, stderr: anew(self.stderr)? })
+    }
+
+    /// Removes their names. Whoever has them open goes on.
+    pub(super) fn remove(name: &str, directory: &RunDirectory) {
+        for number in 1..=2 {
+            directory.remove(&format!("{name}.{number}"));
+        }
+    }
 }
 
 impl Shell {
@@ -59,18 +92,21 @@ impl Shell {
         }
         let pid = channel.shell().ok_or_else(mute)?;
         let mut shell = Self { channel, tender, pid, inner_pid, turn: None };
-        shell.arm(directory)?;
+        shell.arm(directory, None)?;
         Ok(shell)
     }
 
-    /// Has the shell open the pipes of its next command.
-    pub(super) fn arm(&mut self, directory: &RunDirectory) -> Result<(), SessionError> {
+    /// Has the shell open the pipes of its next command: those of the last one, or new ones.
+    pub(super) fn arm(&mut self, directory: &RunDirectory, last: Option<Pipes>) -> Result<(), SessionError> {
+        let (pipes, known) = match last {
+            Some(last) => (last.again()?, true),
+            None => (Pipes::make(directory)?, false),
+        };
         let name = directory.fresh_name();
-        let open = |number: u8| receiver(directory.pipe(&format!("{name}.{number}"), OFlags::RDONLY)?);
-        let turn = Turn { stdout: open(1)?, stderr: open(2)?, name };
         let failed = |source| SessionError::Pipes { act: "send the next turn", source };
-        self.channel.say(&driver::turn(&turn.name)).map_err(failed)?;
-        self.turn = Some(turn);
+        let told = driver::turn(&name, (!known).then_some(pipes.name.as_str()));
+        self.channel.say(&told).map_err(failed)?;
+        self.turn = Some(Turn { name, pipes });
         Ok(())
     }
 
@@ -80,7 +116,7 @@ impl Shell {
     }
 }
 
-fn receiver(pipe: OwnedFd) -> Result<pipe::Receiver, SessionError> {
+fn watch(pipe: OwnedFd) -> Result<pipe::Receiver, SessionError> {
     let watched = |source: io::Error| SessionError::Pipes { act: "watch a pipe", source };
     pipe::Receiver::from_owned_fd(pipe).map_err(watched)
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use stockade_policy::Plan;
 
 /// What a new shell begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,14 @@ impl Kept {
         if cwd.is_absolute() {
             self.cwd = Some(cwd);
         }
+    }
+
+    /// Forgets what only says what the plan said: another plan says it for itself.
+    pub(super) fn only_own(&mut self, plan: Option<&Plan>) {
+        let (Some(exports), Some(plan)) = (&mut self.exports, plan) else { return };
+        exports.retain(|(name, value)| {
+            !plan.environment.iter().any(|variable| variable.name == *name && variable.value == *value)
+        });
     }
 
     pub(super) fn export(&mut self, listing: &[u8]) {

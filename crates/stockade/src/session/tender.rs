@@ -3,6 +3,7 @@
 
 use crate::asking::{Desk, Waiting};
 use crate::network::Opened;
+use crate::reload::Following;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_isolate::Running;
 use stockade_policy::{Event, Exit};
@@ -133,15 +134,25 @@ async fn turned(turning: &mut Option<(oneshot::Receiver<u64>, oneshot::Sender<u6
     }
 }
 
-/// Passes on the gateway's records for as long as the sandbox lives.
+/// Passes on the gateway's records, and that settings changed, for as long as the sandbox lives.
 #[derive(Debug)]
 pub(super) struct Recording(JoinHandle<()>);
 
 impl Recording {
-    pub(super) fn begin(mut network: Opened, ear: Arc<Ear>) -> Self {
+    pub(super) fn begin(mut network: Option<Opened>, mut following: Following, ear: Arc<Ear>) -> Self {
         Self(tokio::spawn(async move {
             loop {
-                ear.tell(network.next().await);
+                let record = async {
+                    match &mut network {
+                        Some(network) => network.next().await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let event = tokio::select! {
+                    event = record => event,
+                    event = following.next() => event,
+                };
+                ear.tell(event);
             }
         }))
     }

@@ -6,9 +6,10 @@ use super::shell::Shell;
 use super::state::Kept;
 use super::tender::{Ear, Recording};
 use super::{SessionError, driver};
-use crate::network::{self, NetworkHandle};
+use crate::network::{self, NetworkHandle, Opened};
+use crate::reload::Following;
 use crate::runtime::Runtime;
-use crate::{PrepareError, RealFiles, StartError, shell};
+use crate::{PrepareError, RealFiles, StartError, policy_digest, shell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(super) struct Walls {
     pub(super) policy: Arc<Policy>,
     pub(super) sandbox: Arc<dyn Sandbox>,
     pub(super) plan: Arc<Plan>,
+    /// Of the plan, for the audit log.
+    pub(super) digest: String,
     pub(super) network: Option<NetworkHandle>,
     pub(super) directory: RunDirectory,
     /// What happens beside the commands.
@@ -32,7 +35,7 @@ pub(super) struct Walls {
     pub(super) warnings: Vec<String>,
     /// Where the directory is seen inside.
     inside: PathBuf,
-    _recording: Option<Recording>,
+    _recording: Recording,
 }
 
 /// How a shell came to stand where it was.
@@ -82,12 +85,15 @@ impl Walls {
             }
         };
         let ear = Arc::new(Ear::default());
+        let doorway = opened.as_ref().map(Opened::doorway);
+        let following = Following::begin(runtime.reload(), doorway);
         let walls = Self {
             network: opened.as_ref().map(|opened| opened.handle().clone()),
-            _recording: opened.map(|opened| Recording::begin(opened, Arc::clone(&ear))),
+            _recording: Recording::begin(opened, following, Arc::clone(&ear)),
             runtime,
             policy: Arc::clone(policy),
             sandbox,
+            digest: policy_digest(&plan),
             plan,
             directory,
             inside,

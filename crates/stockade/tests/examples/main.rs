@@ -3,13 +3,18 @@
 #[cfg(test)]
 mod run {
     use std::fs;
+    use std::io::ErrorKind;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     use std::os::unix::process::CommandExt;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::thread;
+    use std::time::Duration;
 
     /// Nobody's number: no account is needed to be an ordinary user.
     const USER: u32 = 61_234;
+
+    const A_MOMENT: Duration = Duration::from_millis(5);
 
     /// Runs an example for each caller this process can be, in a working directory below a home of its own;
     /// gives what it printed to the check.
@@ -35,7 +40,14 @@ mod run {
             if caller != own {
                 command.gid(caller).uid(caller);
             }
-            let done = command.output().unwrap();
+            let done = loop {
+                match command.output() {
+                    // Another test's child may hold the descriptor the copy was written through, until it is
+                    // executed.
+                    Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::sleep(A_MOMENT),
+                    done => break done.unwrap(),
+                }
+            };
             let said = String::from_utf8_lossy(&done.stdout);
             let error = String::from_utf8_lossy(&done.stderr);
             assert!(done.status.success(), "{name} as {caller}: {said}{error}");

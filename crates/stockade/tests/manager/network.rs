@@ -15,7 +15,8 @@ fn outside() -> u16 {
             let mut stream = stream.unwrap();
             let head = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
             head.take_while(|line| !line.is_empty()).for_each(drop);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 7\r\n\r\nanswer\n");
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 7\r\n\r\nanswer\n");
         }
     });
     port

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 use stockade::{Builder, Manager, PermissionRequest, Runtime, ToolInput, ToolResult};
 use tempfile::TempDir;
@@ -14,6 +16,8 @@ use tempfile::TempDir;
 const USER: u32 = 61_234;
 /// Tells a copy of this program that it is the ordinary user.
 const ALREADY: &str = "STOCKADE_TEST_ORDINARY";
+
+const A_MOMENT: Duration = Duration::from_millis(5);
 
 /// Runs a test's body, and where this is root also in a copy of this program that is an ordinary user.
 pub(crate) fn each_caller<F: AsyncFn(World)>(body: F) {
@@ -29,14 +33,15 @@ pub(crate) fn each_caller<F: AsyncFn(World)>(body: F) {
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = place.path().join("tests");
     fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    let done = Command::new(&copy)
-        .args(["--exact", &name, "--nocapture"])
-        .env(ALREADY, "1")
-        .current_dir("/")
-        .gid(USER)
-        .uid(USER)
-        .output()
-        .unwrap();
+    let mut command = Command::new(&copy);
+    command.args(["--exact", &name, "--nocapture"]).env(ALREADY, "1").current_dir("/").gid(USER).uid(USER);
+    let done = loop {
+        match command.output() {
+            // Another test's child may hold the descriptor the copy was written through, until it is executed.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::sleep(A_MOMENT),
+            done => break done.unwrap(),
+        }
+    };
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(
         done.status.success() && said.contains("1 passed"),

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 use stockade::{
-    Apply, ChangeKind, CommandLine, Directories, OnConflict, Overlay, OverlayError, OverlayStore, Records, Runtime,
-    Selection, StandardSettings,
+    Apply, ChangeKind, CommandLine, Directories, OnConflict, Overlay, OverlayError, OverlayStore, Records,
+    Runtime, Selection, StandardSettings,
 };
 
 /// A place with a workspace, and overlays of its own.
@@ -51,7 +51,8 @@ impl World {
     pub(crate) fn apply(&self, overlay: &mut Overlay) -> Result<stockade::Applied, OverlayError> {
         let runtime = self.runtime(&overlay.workspace(), None);
         let prepared = runtime.prepare(runtime.request(CommandLine::Argv(vec!["true".into()]))).unwrap();
-        let wish = Apply { selection: &Selection::All, on_conflict: OnConflict::Refuse, plan: &prepared.plan };
+        let wish =
+            Apply { selection: &Selection::All, on_conflict: OnConflict::Refuse, plan: &prepared.plan };
         overlay.apply(&wish)
     }
 }

@@ -94,7 +94,8 @@ async fn applied_is_what_a_bare_run_gives() {
         world.run(&bare, None, &script).await;
         assert_eq!(tree(&held), before, "seed {seed}: the host changed\n{script}");
         let told = overlay.changes().unwrap();
-        let applied = world.apply(&mut overlay).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{script}"));
+        let applied =
+            world.apply(&mut overlay).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{script}"));
         assert_eq!(tree(&held), tree(&bare), "seed {seed}\nfirst:\n{first}\nthen:\n{script}\ntold: {told:?}");
         assert_eq!((applied.left_out.len(), applied.remaining), (0, 0), "seed {seed}");
         assert_eq!(overlay.changes().unwrap(), [], "seed {seed}");

@@ -38,7 +38,6 @@ async fn an_exit_is_an_exit_status_and_a_new_shell() {
 #[tokio::test]
 async fn commands_that_look_like_our_words() {
     let world = World::new();
-    let session = world.open().await;
     for text in [
         "printf 'E1 0 /\\0'; printf 'R1\\0H\\0X0 /\\n\\0' >&2",
         "for fd in {3..300}; do { printf 'E0 0 /\\0' >&$fd; } 2>/dev/null; done; true",
@@ -69,6 +68,7 @@ async fn commands_that_look_like_our_words() {
         "umask 777; true",
         "set --; shift 5; true",
     ] {
+        let session = world.open().await;
         let ran = sh(&session, text).await;
         assert_eq!((ran.code, ran.restarted()), (0, None), "{text}: {:?}", ran.captured);
         let ran = sh(&session, "/bin/echo works; /bin/echo e >&2").await;
@@ -166,7 +166,7 @@ async fn a_command_is_cancelled() {
     drop(running);
     let begun = Instant::now();
     works(&session).await;
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[tokio::test]

@@ -26,8 +26,15 @@ fn kinds_change() {
         assert_eq!(
             names(world),
             [
-                "T dir", "D dir/a", "D dir/a/b", "D dir/c", "A emptied/dangling", "D emptied/x", "T file",
-                "A file/in", "T link"
+                "T dir",
+                "D dir/a",
+                "D dir/a/b",
+                "D dir/c",
+                "A emptied/dangling",
+                "D emptied/x",
+                "T file",
+                "A file/in",
+                "T link"
             ]
         );
         apply(world).exits(0);
@@ -83,7 +90,11 @@ fn some_paths_now_and_the_rest_later() {
     each_caller(|world| {
         world.file("a", "a\n");
         world.file("src/b", "b\n");
-        world.run().opt("--overlay=part").shell("echo 2 > a; echo 2 > src/b; mkdir new; echo 2 > new/c; echo 2 > new/d").exits(0);
+        world
+            .run()
+            .opt("--overlay=part")
+            .shell("echo 2 > a; echo 2 > src/b; mkdir new; echo 2 > new/c; echo 2 > new/d")
+            .exits(0);
         let ran = world.stockade().opts(["apply", "src", "new/c"]).go();
         ran.exits(0).complains(&["3 changes", "still holds 2"]);
         is(&world.ws.join("a"), "a\n");
@@ -93,7 +104,12 @@ fn some_paths_now_and_the_rest_later() {
         world.run().opt("--overlay=part").shell("echo 3 > src/b; rm new/c").exits(0);
         assert_eq!(names(world), ["M a", "D new/c", "A new/d", "M src/b"]);
         // From below, and with paths as one writes them there.
-        world.stockade().opts(["apply", "part", "../src/b", "./../new"]).at(world.ws.join("src")).go().exits(0);
+        world
+            .stockade()
+            .opts(["apply", "part", "../src/b", "./../new"])
+            .at(world.ws.join("src"))
+            .go()
+            .exits(0);
         is(&world.ws.join("src/b"), "3\n");
         let ran = world.stockade().opts(["apply", "../outside"]).go();
         ran.exits(125).complains(&["is not below"]);
@@ -122,11 +138,13 @@ fn odd_files_do_not_stop_it() {
         let sparse = fs::metadata(world.ws.join("sparse")).unwrap();
         assert_eq!(sparse.len(), (20 << 30) + 4);
         assert!(sparse.blocks() < 10_000, "the holes were filled: {}", sparse.blocks());
-        assert!(fs::read(world.ws.join("big")).unwrap() == big && fs::read(world.ws.join("twin")).unwrap() == big);
+        assert!(
+            fs::read(world.ws.join("big")).unwrap() == big && fs::read(world.ws.join("twin")).unwrap() == big
+        );
         // Nothing of ours is left beside them.
-        let drafts = fs::read_dir(&world.ws).unwrap().filter(|entry| {
-            entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".stockade")
-        });
+        let drafts = fs::read_dir(&world.ws)
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".stockade"));
         assert_eq!(drafts.count(), 0);
         world.stockade().opt("discard").go().exits(0);
     });

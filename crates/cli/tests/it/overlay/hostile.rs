@@ -75,12 +75,18 @@ fn protected_names_are_refused_again() {
             let ran = world.stockade().opts(words).go();
             ran.exits(1);
             for name in [
-                ".bashrc", ".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json", ".mcp.json",
-                ".stockade.json", "deep/.env",
+                ".bashrc",
+                ".git/hooks/pre-commit",
+                ".git/config",
+                ".vscode/tasks.json",
+                ".mcp.json",
+                ".stockade.json",
+                "deep/.env",
             ] {
                 ran.complains(&[&format!("left out: {name}:")]);
             }
-            let repository = ["HEAD", "objects", "refs"].map(|name| world.ws.join("bare").join(name).exists());
+            let repository =
+                ["HEAD", "objects", "refs"].map(|name| world.ws.join("bare").join(name).exists());
             assert!(!repository.iter().all(|there| *there), "a repository was made{ran}");
         }
         is(&world.ws.join("fine"), "fine\n");
@@ -97,7 +103,9 @@ fn protected_names_are_refused_again() {
 fn marks_stay_behind() {
     each_caller(|world| {
         world.file("a", "a\n");
-        held(world).shell("echo b >> a; echo tool > tool; chmod 755 tool; rm -rf d; mkdir d; echo x > d/x").exits(0);
+        held(world)
+            .shell("echo b >> a; echo tool > tool; chmod 755 tool; rm -rf d; mkdir d; echo x > d/x")
+            .exits(0);
         let upper = directory(world).join("upper");
         fs::set_permissions(upper.join("tool"), fs::Permissions::from_mode(0o6755)).unwrap();
         set_attribute(&upper.join("tool"), "user.note", b"y");

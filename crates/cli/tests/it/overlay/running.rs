@@ -27,8 +27,17 @@ fn changes_are_seen_inside_and_held_back_outside() {
         assert_eq!(
             names(world),
             [
-                "M a", "D b", "D dir", "D dir/inside", "A link", "A moved", "A moved/inside", "A new",
-                "A new/deep", "A new/deep/f", "M tool"
+                "M a",
+                "D b",
+                "D dir",
+                "D dir/inside",
+                "A link",
+                "A moved",
+                "A moved/inside",
+                "A new",
+                "A new/deep",
+                "A new/deep/f",
+                "M tool"
             ]
         );
         let ran = apply(world);
@@ -59,7 +68,8 @@ fn a_name_takes_a_run_up_again() {
     each_caller(|world| {
         project(world);
         world.run().opt("--overlay=fix").shell("echo 1 > made; rm -r dir").exits(0);
-        let ran = world.run().opt("--overlay=fix").shell("cat made; ls dir; mkdir dir; echo again > dir/other");
+        let ran =
+            world.run().opt("--overlay=fix").shell("cat made; ls dir; mkdir dir; echo again > dir/other");
         assert_eq!(ran.out(), "1\n", "{ran}");
         assert_eq!(names(world), ["D dir/inside", "A dir/other", "A made"]);
         // Another overlay of the same directory, which has to be named from now on.
@@ -126,7 +136,8 @@ fn numbers_and_lists_for_programs() {
 fn one_sandbox_at_a_time() {
     each_caller(|world| {
         project(world);
-        let live = world.run().opt("--overlay=one").opts(["-c", "echo x > made; echo up; sleep 60"]).start_words();
+        let live =
+            world.run().opt("--overlay=one").opts(["-c", "echo x > made; echo up; sleep 60"]).start_words();
         live.first_output(Duration::from_secs(20));
         let ran = world.run().opt("--overlay=one").shell("echo ran");
         ran.refused_to_start(&["overlay", "hint"]);
@@ -214,7 +225,8 @@ fn the_overlay_itself_is_out_of_sight() {
         let state = directory(world);
         let made = state.join("upper/made");
         is(&made, "x\n");
-        let ran = held(world).shell(&format!("cat {0}; ls {1}; echo y > {0}", made.display(), state.display()));
+        let ran =
+            held(world).shell(&format!("cat {0}; ls {1}; echo y > {0}", made.display(), state.display()));
         assert_eq!(ran.out(), "", "{ran}");
         is(&made, "x\n");
     });

@@ -4,6 +4,9 @@ use super::{apply, held, is, names, overlays};
 use crate::act;
 use crate::support::{Snapshot, World, each_caller};
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
 
 fn project(world: &World) {
     for (path, content) in [
@@ -31,7 +34,12 @@ fn attacks(world: &World) -> Vec<Vec<OsString>> {
         acts.push(act!["read", at(path)]);
     }
     for path in [
-        ".env", "deep/.env", ".bashrc", ".vscode/tasks.json", ".git/hooks/pre-commit", "locked/file",
+        ".env",
+        "deep/.env",
+        ".bashrc",
+        ".vscode/tasks.json",
+        ".git/hooks/pre-commit",
+        "locked/file",
         ".profile",
     ] {
         acts.push(act!["write", at(path)]);
@@ -101,7 +109,8 @@ fn a_place_opened_again_is_held_back_too() {
         let settings = world.settings(
             r#"{"filesystem": {"denyRead": ["hidden"], "allowRead": ["hidden/open"], "allowWrite": [".", "hidden/open"]}}"#,
         );
-        let text = "cat hidden/secret; echo more >> hidden/open/a; cat hidden/open/a; echo n > hidden/open/new";
+        let text =
+            "cat hidden/secret; echo more >> hidden/open/a; cat hidden/open/a; echo n > hidden/open/new";
         let bare = world.run().with("--settings", &settings).shell(&format!("{text}; rm hidden/open/new"));
         let written = bare.out();
         world.file("hidden/open/a", "one\n");
@@ -120,7 +129,42 @@ fn a_descriptor_of_the_host_stays_the_callers() {
         let out = world.ws.join("out");
         let file = std::fs::File::create(&out).unwrap();
         world.give(&out);
-        held(world).output_to(file, std::process::Stdio::null()).shell("echo said; echo more >> out").exits(0);
+        held(world)
+            .output_to(file, std::process::Stdio::null())
+            .shell("echo said; echo more >> out")
+            .exits(0);
         is(&out, "said\n");
+    });
+}
+
+/// A yes is done on the host, so nobody is asked about changes that are to be held back; hidden files can be
+/// shown to a command all the same.
+#[test]
+fn a_yes_does_not_reach_past_the_overlay() {
+    const NUMBER: i32 = 7;
+    each_caller(|world| {
+        project(world);
+        world.file("hidden", "SECRET\n");
+        let before = Snapshot::of(&world.ws, &[]);
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let mut to = ours.try_clone().expect("dup");
+        let answers = thread::spawn(move || {
+            let mut asked = Vec::new();
+            for line in BufReader::new(ours).lines().map_while(Result::ok) {
+                let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+                if line["type"] == "ask" {
+                    let answer = serde_json::json!({"id": line["id"], "answer": "session"});
+                    let _ = to.write_all(format!("{answer}\n").as_bytes());
+                    asked.push(line["subject"].as_str().expect("a subject").to_owned());
+                }
+            }
+            asked
+        });
+        let run = held(world).with("--ask", format!("fd:{NUMBER}")).holding(theirs, NUMBER);
+        let run = run.with("--deny-write", "locked").with("--deny-read", "hidden");
+        let ran = run.shell("cat hidden; echo x > locked/file; echo x > locked/new; rm locked/file");
+        assert_eq!(ran.out(), "SECRET\n", "{ran}");
+        assert_eq!(answers.join().expect("answers"), [world.ws.join("hidden").to_str().unwrap()]);
+        Snapshot::of(&world.ws, &[]).same_as(&before, "a yes in an overlay");
     });
 }

@@ -109,7 +109,8 @@ fn descriptors_cross_as_they_do_for_run() {
         let ran = session.exec().input_from(File::open(&inside).unwrap()).program(link);
         assert_eq!(ran.out().trim_end(), inside.to_str().unwrap(), "{ran}");
         // The session's shell gets nothing but pipes.
-        let ran = session.exec().input_from(File::open(&outside).unwrap()).shell("readlink /proc/self/fd/0; cat");
+        let ran =
+            session.exec().input_from(File::open(&outside).unwrap()).shell("readlink /proc/self/fd/0; cat");
         assert!(!ran.out().contains(outside.to_str().unwrap()) && ran.out().ends_with("outside"), "{ran}");
         let ran = session.exec().input_from(File::open("/").unwrap()).program(["true"]);
         ran.exits(125).complains(&["descriptor 0 is a directory"]);
@@ -121,7 +122,8 @@ fn an_interrupt_ends_that_command_only() {
     each_caller(|world| {
         let session = Hosted::new(world, "a", &[]);
         session.exec().shell("cd /; export KEPT=1").exits(0);
-        let beside = session.exec().opts(["--", "sh", "-c", "echo begun; sleep 6; echo beside"]).start_words();
+        let beside =
+            session.exec().opts(["--", "sh", "-c", "echo begun; sleep 6; echo beside"]).start_words();
         beside.first_output(SOON);
         let first = session.exec().opts(["-c", "echo begun; sleep 4711; echo not reached"]).start_words();
         first.first_output(SOON);
@@ -146,7 +148,9 @@ fn an_interrupt_ends_that_command_only() {
 fn a_killed_client_takes_its_command_along() {
     each_caller(|world| {
         let session = Hosted::new(world, "a", &[]);
-        for words in [&["-c", "echo begun; sleep 4713; true"][..], &["--", "sh", "-c", "echo begun; sleep 4713"]] {
+        for words in
+            [&["-c", "echo begun; sleep 4713; true"][..], &["--", "sh", "-c", "echo begun; sleep 4713"]]
+        {
             let live = session.exec().opts(words).start_words();
             live.first_output(SOON);
             eventually(SOON, || match running(world, "sleep 4713") {
@@ -199,7 +203,10 @@ fn nobody_who_reads_is_an_end() {
 fn commands_go_on_in_the_background() {
     each_caller(|world| {
         let session = Hosted::new(world, "a", &[]);
-        let ran = session.exec().opt("--background").shell("echo one; echo two >&2; while [ ! -e go ]; do sleep 0.02; done; echo three; exit 9");
+        let ran = session
+            .exec()
+            .opt("--background")
+            .shell("echo one; echo two >&2; while [ ! -e go ]; do sleep 0.02; done; echo three; exit 9");
         ran.exits(0);
         let id = ran.out().trim().to_owned();
         let output = |more: &[&str]| world.stockade().opts(["sessions", "output", "a", &id]).opts(more).go();

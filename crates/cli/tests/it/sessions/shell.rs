@@ -1,10 +1,11 @@
 //! `stockade shell` on a real terminal.
 
-use super::{Hosted, SOON, leftovers};
+use super::{Hosted, SOON, leftovers, running};
 use crate::asking::Person;
 use crate::support::{Live, World, each_caller, eventually};
 use rustix::termios::{Winsize, tcgetattr, tcgetwinsize, tcsetwinsize};
 use std::fs;
+use std::time::Duration;
 
 /// Opens a shell with a prompt that can be waited for.
 fn open(person: &mut Person, world: &World, options: &[&str]) -> Live {
@@ -72,7 +73,7 @@ fn the_window_is_followed() {
         // The signal may come after the keys.
         eventually(SOON, || {
             person.types("stty size\r");
-            let seen = person.watches_for(std::time::Duration::from_millis(300));
+            let seen = person.watches_for(Duration::from_millis(300));
             if seen.contains("41 123") { Ok(()) } else { Err(seen) }
         });
         person.types("exit\r");
@@ -137,12 +138,20 @@ fn a_program_gets_a_terminal_of_its_own() {
     each_caller(|world| {
         let session = Hosted::new(world, "a", &[]);
         let mut person = Person::new();
-        let run = session.exec().opts(["--", "sh", "-c", "tty; echo begun; read line; echo \"<$line>\"; sleep 4718"]);
+        let run = session.exec().opts([
+            "--",
+            "sh",
+            "-c",
+            "tty; echo begun; read line; echo \"<$line>\"; sleep 4718",
+        ]);
         let live = person.sits_at(run).start_words();
         person.sees("/dev/pts/");
         person.sees("begun");
         person.types("typed\r");
         person.sees("<typed>");
+        // A shell that is just about to start a program may miss the signal.
+        eventually(SOON, || if running(world, "sleep 4718") == 2 { Ok(()) } else { Err("not yet".into()) });
+        std::thread::sleep(Duration::from_millis(200));
         person.types("\x03");
         assert_eq!(live.reap().code(), Some(130));
         // Text goes through pipes, and the caller's terminal is not the command's.

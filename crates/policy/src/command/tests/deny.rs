@@ -124,3 +124,24 @@ fn examples_are_tried_when_the_rules_are_read() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn whoever_denies_everything_means_it() {
+    let text = r#"{"permissions": {"deny": ["Bash"]}}"#;
+    let policy = load(&tree(), Layer::User, Shape::Claude, text).unwrap();
+    let long = format!("true {}", "x".repeat(100_000));
+    for text in ["ls", "$X", "./x", "if a; then b; fi", "A=1", long.as_str()] {
+        assert_eq!(decide(&policy, text).verdict, Verdict::Refuse, "{text}");
+    }
+    let text = r#"{"permissions": {"deny": ["Bash(rm -rf:*)", "Bash(curl:*)"]}}"#;
+    let policy = load(&tree(), Layer::Project, Shape::Claude, text).unwrap();
+    for (text, expected) in [
+        ("rm -rf x", Verdict::Refuse),
+        ("ls && /bin/rm -rf x", Verdict::Refuse),
+        ("timeout 5 curl example.org", Verdict::Refuse),
+        ("rm -r x", Verdict::Sandbox),
+        ("curly", Verdict::Sandbox),
+    ] {
+        assert_eq!(decide(&policy, text).verdict, expected, "{text}");
+    }
+}

@@ -304,6 +304,12 @@ const WALLED: &[&str] = &[
     "docker ps ; ; docker ps",
     "docker ps | | docker ps",
     "| docker ps",
+    "time ! docker ps",
+    "time -p case x",
+    // In other shells the first is two commands, and the second runs a program in a directory `a+=`.
+    "docker ps &> out.txt rm",
+    "a+=/ws/x docker ps",
+    "&> out.txt docker ps",
     "docker ps | ! cat",
     "docker ps &>2>&1",
     "docker ps <<<2>&1",

@@ -1,0 +1,81 @@
+//! What is decided about a command, and that runs follow it.
+
+use crate::support::{Ran, World, each_caller};
+use serde_json::{Value, json};
+
+const SETTINGS: &str = r#"{
+    "excludedCommands": ["sh outside.sh", "npm run test:*", "docker*", "printenv:*"],
+    "commands": {"deny": [{"program": "reboot", "reason": "not today", "match": ["sudo reboot"], "notMatch": ["ls"]}]}
+}"#;
+
+#[track_caller]
+fn check(world: &World, settings: &str, words: &[&str]) -> Value {
+    let file = world.settings(settings);
+    let ran = world.stockade().opts(["check", "--json", "--settings"]).opt(file).opts(words).go();
+    ran.exits(0);
+    serde_json::from_slice(&ran.stdout).unwrap_or_else(|error| panic!("not JSON: {error}{ran}"))
+}
+
+#[test]
+fn the_answer_names_parts_rules_and_origins() {
+    each_caller(|world| {
+        let told = check(world, SETTINGS, &["-c", "docker ps && npm run test unit"]);
+        assert_eq!((&told["decision"], &told["needs_approval"]), (&json!("unsandboxed"), &json!(true)));
+        let told = check(world, SETTINGS, &["-c", "docker ps && rm x"]);
+        assert_eq!((&told["decision"], &told["needs_approval"]), (&json!("sandbox"), &json!(false)));
+        assert_eq!(
+            (&told["parts"][0]["text"], &told["parts"][0]["decision"]),
+            (&json!("docker ps"), &json!("unsandboxed"))
+        );
+        assert_eq!(told["parts"][0]["rule"], "excludedCommands docker*");
+        assert_eq!(told["parts"][0]["origin"]["key"], "excludedCommands[2]");
+        assert_eq!(
+            (&told["parts"][1]["text"], &told["parts"][1]["decision"]),
+            (&json!("rm x"), &json!("sandbox"))
+        );
+        let told = check(world, SETTINGS, &["-c", "ls; sudo reboot"]);
+        assert_eq!((&told["decision"], &told["reason"]), (&json!("refuse"), &json!("not today")));
+        assert_eq!(told["origin"]["key"], "commands.deny[0]");
+        let told = check(world, "{}", &["-c", "a | b"]);
+        assert_eq!(told["parts"].as_array().map(Vec::len), Some(2));
+        assert_eq!(check(world, "{}", &["--bare", "-c", "ls"])["decision"], "refuse");
+        let allowed = r#"{"allowUnsandboxedCommands": true}"#;
+        assert_eq!(check(world, allowed, &["--bare", "--", "ls", "-l"])["decision"], "unsandboxed");
+        let asks = r#"{"autoAllowBashIfSandboxed": false}"#;
+        assert_eq!(check(world, asks, &["-c", "ls"])["needs_approval"], true);
+        assert_eq!(check(world, "{}", &["-c", ""])["decision"], "refuse");
+    });
+}
+
+#[test]
+fn people_get_a_text() {
+    each_caller(|world| {
+        let file = world.settings(SETTINGS);
+        let ran =
+            world.stockade().opts(["check", "--settings"]).opt(&file).opts(["-c", "docker ps; rm x"]).go();
+        ran.exits(0);
+        assert!(ran.out().starts_with("sandbox: "), "{ran}");
+        assert!(ran.out().contains("unsandboxed docker ps"), "{ran}");
+        let ran = world.stockade().opts(["check", "--settings", "/does/not/exist", "-c", "ls"]).go();
+        ran.exits(125);
+        let ran = world.stockade().opt("check").go();
+        assert_ne!(ran.code(), 0, "{ran}");
+    });
+}
+
+#[test]
+fn runs_follow_the_decision() {
+    each_caller(|world| {
+        let file = world.settings(SETTINGS);
+        let run = |text: &str| -> Ran { world.run().opt("--settings").opt(&file).shell(text) };
+        world.file("outside.sh", "ls /proc/1/comm > /dev/null; cat /proc/1/comm");
+        let host = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
+        let bare = run("sh outside.sh");
+        bare.exits(0);
+        assert_eq!(bare.out(), host, "{bare}");
+        let walled = run("true; sh outside.sh");
+        assert_ne!(walled.out(), host, "{walled}");
+        run("ls; reboot").exits(125);
+        run("ls; reboot").complains(&["not today", "commands.deny[0]"]);
+    });
+}

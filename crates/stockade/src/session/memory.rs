@@ -1,0 +1,70 @@
+//! Asking a shell what it would take along.
+
+use super::driver::{self, Said};
+use super::seat::Seat;
+use super::session::{Inner, Session};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an answer is waited for; a shell that waits for orders has it at once.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a shell must have had nothing to do before it is asked: who gives one command after the other
+/// is not kept waiting.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Inner {
+    /// Notes what the shell exports and where it is, if it has run something since it was asked last.
+    pub(super) async fn remember(&self, seat: &mut Seat) {
+        let Some(shell) = seat.shell.as_mut().filter(|_| seat.unasked) else { return };
+        seat.unasked = false;
+        if shell.channel.say(driver::QUESTION).is_err() {
+            return;
+        }
+        let answer = async {
+            while let Some(message) = shell.channel.next().await {
+                match Said::read(&message) {
+                    Some(Said::State { cwd, exports }) => return Some((cwd, exports)),
+                    _ => return None,
+                }
+            }
+            None
+        };
+        match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Some((cwd, exports))) => {
+                let mut common = self.common();
+                common.kept.stand_at(cwd);
+                common.kept.export(&exports);
+            }
+            // It may still answer, when nobody expects it any more.
+            _ => {
+                seat.shell = None;
+                seat.untold = Some("the shell did not answer any more".into());
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Asks the shell whenever it has had nothing to do for a moment: what it exports is known when somebody
+    /// kills it.
+    pub(super) fn look_after(&self) {
+        let (inner, spoke) = (Arc::downgrade(&self.inner), Arc::clone(&self.inner.spoke));
+        tokio::spawn(async move {
+            loop {
+                spoke.notified().await;
+                tokio::time::sleep(PAUSE).await;
+                let Some(inner) = inner.upgrade() else { return };
+                if let Ok(mut seat) = Arc::clone(&inner.seat).try_lock_owned() {
+                    inner.remember(&mut seat).await;
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Whoever looks after it looks, and finds nobody.
+        self.spoke.notify_one();
+    }
+}
