@@ -51,7 +51,7 @@ fn in_project(cwd: &Path, home: Option<&Path>, names: impl Fn(&Path) -> Vec<Path
     let above = repository(cwd, home);
     let directories = above.iter().map(PathBuf::as_path).chain([cwd]);
     directories
-        .flat_map(|directory| names(directory))
+        .flat_map(names)
         .map(|path| SettingsFile::optional(path, Layer::Project))
         .collect()
 }

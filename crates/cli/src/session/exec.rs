@@ -115,7 +115,11 @@ impl Following {
                     cancelled.get_or_insert((libc::SIGHUP, Instant::now() + PATIENCE));
                     continue;
                 }
-                event = self.run.next() => event?,
+                event = self.run.next() => match (event, cancelled) {
+                    // It did not even begin.
+                    (Err(_), Some((signal, _))) => return Ok(End::GivenUp(signal)),
+                    (event, _) => event?,
+                },
             };
             match event {
                 Some(Event::Exited(outcome)) => return Ok(End::Told(outcome)),

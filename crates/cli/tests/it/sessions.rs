@@ -85,7 +85,7 @@ fn leftovers(world: &World) -> Vec<String> {
     found
 }
 
-/// Processes of a world whose command line holds this.
+/// Processes of a world whose command line begins like this.
 fn running(world: &World, words: &str) -> usize {
-    processes_of(&world.base).iter().filter(|(_, line)| line.contains(words)).count()
+    processes_of(&world.base).iter().filter(|(_, line)| line.starts_with(words)).count()
 }

@@ -34,10 +34,23 @@ pub(super) struct Wanted {
 /// Runs a command for a client. Whatever happens to the client, the command has ended after that.
 pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> io::Result<()> {
     let descriptors = wire.take::<3>()?;
-    // Whoever waits for the commands before may change its mind.
-    let started = tokio::select! {
-        started = Job::start(wanted, descriptors, session) => started,
-        _ = wire.next::<Then>() => return Ok(()),
+    let waits = matches!(wanted.command, CommandLine::Shell(_));
+    let mut gone = false;
+    let mut early = None;
+    let mut starting = std::pin::pin!(Job::start(wanted, descriptors, session));
+    let started = loop {
+        tokio::select! {
+            biased;
+            started = &mut starting => break started,
+            said = wire.next::<Then>(), if early.is_none() => {
+                gone = !matches!(said, Ok(Some(_)));
+                // Text that waits for the commands before it has not begun. A program may have.
+                if waits {
+                    return wire.say(&refused("the command was cancelled before it began"), &[]).await;
+                }
+                early = Some(said.ok().flatten().map_or(SIGHUP, |Then::Cancel { signal }| signal));
+            }
+        }
     };
     let mut job = match started {
         Ok(job) => job,
@@ -45,9 +58,11 @@ pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> i
     };
     if let Some(terminal) = job.terminal.take() {
         let shown = Bytes::Text(String::new());
-        wire.say(&Told::Attached { shown }, &[terminal.as_fd()]).await?;
+        gone |= wire.say(&Told::Attached { shown }, &[terminal.as_fd()]).await.is_err();
     }
-    let mut gone = false;
+    if gone || early.is_some() {
+        job.cancel(early.filter(|signal| (1..=LAST_SIGNAL).contains(signal)).unwrap_or(SIGHUP));
+    }
     loop {
         tokio::select! {
             biased;

@@ -24,6 +24,8 @@ use tokio::sync::{Mutex as Turn, mpsc};
 const SHOWN: usize = 16 << 10;
 /// How long a client that is told to go may take.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a program may take to see that its window has changed.
+const GLANCE: Duration = Duration::from_millis(50);
 const STEP: usize = 4 << 10;
 const HANG_UP: i32 = 129;
 
@@ -92,6 +94,7 @@ pub(super) async fn attach(
         outer,
         visitors,
         visitor: None,
+        visits: 0,
         shown: VecDeque::new(),
         shared: Arc::downgrade(shared),
     };
@@ -108,6 +111,7 @@ struct Keeper {
     outer: OwnedFd,
     visitors: mpsc::Receiver<Visitor>,
     visitor: Option<Wire>,
+    visits: u64,
     shown: VecDeque<u8>,
     shared: Weak<Shared>,
 }
@@ -195,7 +199,11 @@ impl Keeper {
         }
         let shown = Bytes::from(self.shown.drain(..).collect::<Vec<u8>>());
         // A window that changes is painted anew. One without a size is not worth a failure.
-        let _ = resize(&self.outer, WindowSize { columns: size.columns.saturating_sub(1), ..size });
+        if self.visits > 0 {
+            let _ = resize(&self.outer, WindowSize { columns: size.columns.saturating_sub(1), ..size });
+            tokio::time::sleep(GLANCE).await;
+        }
+        self.visits += 1;
         let _ = resize(&self.outer, size);
         if wire.say(&Told::Attached { shown }, &[self.outer.as_fd()]).await.is_ok() {
             self.visitor = Some(wire);

@@ -231,7 +231,7 @@ mod tests {
     fn mount_points_are_read_as_they_are() {
         assert_eq!(unescaped(b"/a\\040b\\134c"), Path::new("/a b\\c"));
         assert_eq!(unescaped(b"/a\\9"), Path::new("/a\\9"));
-        assert_eq!(nested_mount(Path::new("/")).unwrap().is_some(), true);
+        assert!(nested_mount(Path::new("/")).unwrap().is_some());
         let place = tempfile::tempdir().unwrap();
         assert_eq!(nested_mount(place.path()).unwrap(), None);
     }

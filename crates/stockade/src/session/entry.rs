@@ -26,7 +26,8 @@ impl Entry {
         let reader = directory.pipe(name, OFlags::RDONLY)?;
         let writer = directory.open(name, OFlags::WRONLY)?;
         let sender = directory.open(name, OFlags::WRONLY)?;
-        let notes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(pipes("watch a pipe"))?;
+        let notes =
+            inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(pipes("watch a pipe"))?;
         // After our own opens, so that the next one is the shell's.
         inotify::add_watch(&notes, directory.path().join(name), WatchFlags::OPEN)
             .map_err(pipes("watch a pipe"))?;

@@ -335,11 +335,20 @@ impl Live {
         self.inner.spoke.notify_one();
     }
 
-    /// What a command that was told to end started in its last moment has no parent any more.
+    /// What a command that was told to end started in its last moment has no parent any more. One that starts
+    /// processes quicker than they are found takes everything in the sandbox along.
     fn leave_nobody(&self) {
-        if let (Some(_), Some(shell)) = (self.forced, &self.seat.shell) {
-            of_session(shell.pid, self.since).iter().for_each(|process| process.signal(SIGKILL));
+        let (Some(_), Some(shell)) = (self.forced, &self.seat.shell) else { return };
+        const ATTEMPTS: usize = 5;
+        for _ in 0..ATTEMPTS {
+            let left = of_session(shell.pid, self.since);
+            if left.is_empty() {
+                return;
+            }
+            left.iter().for_each(|process| process.signal(SIGKILL));
         }
+        let sandbox = Arc::clone(&self.walls.sandbox);
+        tokio::spawn(async move { sandbox.stop().await });
     }
 
     fn remove_names(&mut self) {
@@ -357,9 +366,10 @@ impl Live {
     fn stop(&mut self, signal: i32, grace: Duration) {
         self.grace.get_or_insert(Instant::now() + grace);
         let Some(shell) = &self.seat.shell else { return };
+        let itself = Process::hold(shell.pid);
         // Found before the shell is gone: afterwards they are nobody's children.
         let found = below([shell.pid], self.since);
-        if let Some(process) = Process::hold(shell.pid) {
+        if let Some(process) = itself {
             // It says where it was and what it exported before it ends. What it has become by `exec` does not.
             process.signal(if matches!(self.stage, Stage::Away) { signal } else { SIGTERM });
             self.ending.push(process);

@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 
 /// The kernel counts the time at which processes start in these.
 const TICKS_IN_A_SECOND: u64 = 100;
-/// Processes that are found; more than these are left to the process limit.
-const MOST: usize = 10_000;
+/// Processes that are held at once: each costs a descriptor.
+const MOST: usize = 200;
 
 /// When something began, as the kernel notes it for processes.
 #[derive(Clone, Copy, Debug)]

@@ -5,16 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade::{
-    BackgroundState, Exit, Flags, Session, SessionError, SessionOptions, WindowSize, Wiring,
-};
+use stockade::{BackgroundState, Exit, Flags, Session, SessionError, SessionOptions, WindowSize, Wiring};
 
 /// Every process whose working directory is below the world's.
 fn kill_init(world: &World) {
     // The shells and everything else inside; the first process shows no files of its own.
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
-        let inside = fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(world.at("home/work")));
+        let inside =
+            fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(world.at("home/work")));
         if inside {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
@@ -100,7 +99,8 @@ async fn programs_run_beside_the_shell() {
     let running = session.exec_argv(["/no/such/program"], Wiring::captured()).await.unwrap();
     assert_eq!(running.wait().await.unwrap().exit_code, 127);
     // One that has to be killed takes nobody along.
-    let running = session.exec_argv(["sh", "-c", "trap '' TERM; sleep 100"], Wiring::captured()).await.unwrap();
+    let running =
+        session.exec_argv(["sh", "-c", "trap '' TERM; sleep 100"], Wiring::captured()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     running.cancel(15);
     assert_eq!(running.wait().await.unwrap().exit, Exit::Cancelled { signal: 15 });
@@ -127,7 +127,9 @@ async fn refusals_belong_to_their_command() {
     fs::write(world.at("home/work/.env"), "secret").unwrap();
     let session = world.open().await;
     assert!(sh(&session, "true").await.captured.outcome.violations.is_empty());
-    let ran = sh(&session, "touch /etc/stockade-test; mkdir -p .git/hooks 2>/dev/null; echo x > /usr/y; false").await;
+    let ran =
+        sh(&session, "touch /etc/stockade-test; mkdir -p .git/hooks 2>/dev/null; echo x > /usr/y; false")
+            .await;
     let subjects: Vec<_> = ran.captured.outcome.violations.iter().map(|one| one.subject.as_str()).collect();
     assert!(subjects.contains(&"/usr/y"), "{subjects:?}");
     assert!(ran.captured.outcome.blocked);

@@ -34,7 +34,8 @@ async fn bytes_are_passed_on_as_they_are() {
     // Longer than what is said over the channel.
     let long = format!("echo '{}' | wc -c; echo \"it's $((6 * 7))\"", "x'\\''y\n".repeat(40_000));
     assert_eq!(sh(&session, &long).await.stdout, "160001\nit's 42\n");
-    let ran = run(&session, SessionCommand::new("yes").output_limit(10).time_limit(Duration::from_secs(1))).await;
+    let ran =
+        run(&session, SessionCommand::new("yes").output_limit(10).time_limit(Duration::from_secs(1))).await;
     assert_eq!(ran.stdout, "y\ny\ny\ny\ny\n");
     assert!(ran.captured.outcome.truncated);
     assert!(session.start(SessionCommand::new("echo \0")).await.is_err());
@@ -82,7 +83,8 @@ async fn late_output_goes_nowhere_and_harms_nobody() {
     let world = World::new();
     let session = world.open().await;
     let begun = Instant::now();
-    let ran = sh(&session, "(for i in 1 2 3 4 5 6; do sleep 0.1; echo late $i; done; touch done) & echo now").await;
+    let ran =
+        sh(&session, "(for i in 1 2 3 4 5 6; do sleep 0.1; echo late $i; done; touch done) & echo now").await;
     assert_eq!(ran.stdout, "now\n");
     assert!(begun.elapsed() < Duration::from_millis(500));
     for _ in 0..20 {

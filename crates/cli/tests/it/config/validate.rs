@@ -79,7 +79,7 @@ fn files_that_cannot_be_read_are_told_apart() {
             .exits(1)
             .complains(&["a-directory cannot be read", "EISDIR"]);
         let closed = world.file("closed.json", "{}");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("chmod");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("chmod");
         if world.caller.become_ids().is_some() {
             config(world, ["validate", "closed.json"]).exits(1).complains(&["closed.json", "EACCES"]);
         }

@@ -147,7 +147,7 @@ fn one_sandbox_at_a_time() {
         assert!(!world.ws.join("made").exists());
         // Looking does no harm.
         assert_eq!(names(world), ["A made"]);
-        kill(live.pid(), 9);
+        kill(live.pid(), 9).expect("kill");
         live.reap();
         // What a killed run changed is not lost, and can be applied.
         apply(world).exits(0);

@@ -150,7 +150,7 @@ fn a_program_gets_a_terminal_of_its_own() {
         person.types("typed\r");
         person.sees("<typed>");
         // A shell that is just about to start a program may miss the signal.
-        eventually(SOON, || if running(world, "sleep 4718") == 2 { Ok(()) } else { Err("not yet".into()) });
+        eventually(SOON, || if running(world, "sleep 4718") == 1 { Ok(()) } else { Err("not yet".into()) });
         std::thread::sleep(Duration::from_millis(200));
         person.types("\x03");
         assert_eq!(live.reap().code(), Some(130));
