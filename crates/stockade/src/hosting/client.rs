@@ -191,8 +191,7 @@ impl SessionClient {
     async fn ask(&mut self, ask: &Ask, with: &[BorrowedFd<'_>]) -> Result<Told, HostError> {
         self.hello().await?;
         self.wire.say(ask, with).await.map_err(|source| self.talk(source))?;
-        let patience = PATIENCE;
-        timeout(patience, self.heard()).await.unwrap_or_else(|_| Err(self.silent()))
+        timeout(PATIENCE, self.heard()).await.unwrap_or_else(|_| Err(self.silent()))
     }
 
     async fn heard(&mut self) -> Result<Told, HostError> {
@@ -225,21 +224,21 @@ impl SessionClient {
 impl RemoteRun {
     /// What happens; `None` after [`Event::Exited`]. May be dropped and called again.
     pub async fn next(&mut self) -> Result<Option<Event>, HostError> {
-        while !self.over {
-            match self.client.heard().await? {
-                Told::Event { event } => {
-                    self.over = matches!(*event, Event::Exited(_));
-                    return Ok(Some(*event));
-                }
-                Told::Attached { .. } => {
-                    let [terminal] = self.client.wire.take().map_err(|source| self.client.talk(source))?;
-                    self.terminal = Some(terminal);
-                    return Ok(Some(Event::Started { sandbox: self.client.name.to_string(), pid: 0 }));
-                }
-                other => return Err(self.client.confused(&other)),
-            }
+        if self.over {
+            return Ok(None);
         }
-        Ok(None)
+        match self.client.heard().await? {
+            Told::Event { event } => {
+                self.over = matches!(*event, Event::Exited(_));
+                Ok(Some(*event))
+            }
+            Told::Attached { .. } => {
+                let [terminal] = self.client.wire.take().map_err(|source| self.client.talk(source))?;
+                self.terminal = Some(terminal);
+                Ok(Some(Event::Started { sandbox: self.client.name.to_string(), pid: 0 }))
+            }
+            other => Err(self.client.confused(&other)),
+        }
     }
 
     /// The outer end of the command's terminal, once it has started.

@@ -15,9 +15,6 @@ mod place;
 mod serve;
 mod wire;
 
-#[cfg(test)]
-mod tests;
-
 pub use client::{Attachment, Closed, Parting, RemoteRun, SessionClient};
 pub use error::HostError;
 pub use host::{Ending, Host, HostOptions, Lifetime};

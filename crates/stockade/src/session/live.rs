@@ -11,7 +11,7 @@ use super::session::Inner;
 use super::shell::{Pipes, Shell};
 use super::walls::Walls;
 use crate::records::Recorder;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -339,13 +339,16 @@ impl Live {
     /// processes quicker than they are found takes everything in the sandbox along.
     fn leave_nobody(&self) {
         let (Some(_), Some(shell)) = (self.forced, &self.seat.shell) else { return };
-        const ATTEMPTS: usize = 5;
+        const ATTEMPTS: usize = 10;
+        let mut known = HashSet::new();
         for _ in 0..ATTEMPTS {
             let left = of_session(shell.pid, self.since);
-            if left.is_empty() {
+            left.iter().for_each(|process| process.signal(SIGKILL));
+            // Who was killed before may take a moment to go.
+            let new = left.iter().filter(|process| known.insert(process.pid())).count();
+            if new == 0 {
                 return;
             }
-            left.iter().for_each(|process| process.signal(SIGKILL));
         }
         let sandbox = Arc::clone(&self.walls.sandbox);
         tokio::spawn(async move { sandbox.stop().await });

@@ -55,13 +55,10 @@ impl Pipes {
     }
 
     /// The same pipes for the next command. To be called when they are at their end: nobody has them open.
-    pub(super) fn again(self) -> Result<Self, SessionError> {
-        // What watches them has seen their end, and would see nothing else any more.
-        let anew = |pipe: pipe::Receiver| {
-            let failed = |source| SessionError::Pipes { act: "watch a pipe", source };
-            watch(pipe.into_nonblocking_fd().map_err(failed)?)
-        };
-        Ok(Self { name: self.name, stdout: anew(self.stdout)?, stderr: anew(self.stderr)? })
+    fn again(self, directory: &RunDirectory) -> Result<Self, SessionError> {
+        // Opened anew: what saw the end of the last writers would take it for the end of the next ones.
+        let open = |number: u8| watch(directory.open(&format!("{}.{number}", self.name), OFlags::RDONLY)?);
+        Ok(Self { stdout: open(1)?, stderr: open(2)?, name: self.name })
     }
 
     /// Removes their names. Whoever has them open goes on.
@@ -99,7 +96,7 @@ impl Shell {
     /// Has the shell open the pipes of its next command: those of the last one, or new ones.
     pub(super) fn arm(&mut self, directory: &RunDirectory, last: Option<Pipes>) -> Result<(), SessionError> {
         let (pipes, known) = match last {
-            Some(last) => (last.again()?, true),
+            Some(last) => (last.again(directory)?, true),
             None => (Pipes::make(directory)?, false),
         };
         let name = directory.fresh_name();

@@ -1,1 +1,0 @@
-//! Hosts and clients in one process.
