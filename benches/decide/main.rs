@@ -1,4 +1,5 @@
-//! What a decision costs: how many commands a second one core can decide about, without running any.
+//! What a decision costs: how many commands a second one core can decide about, without running any; and what
+//! it costs to follow settings that change.
 #![forbid(unsafe_code)]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -95,6 +96,7 @@ fn run(words: impl Iterator<Item = String>) -> Result<()> {
         }
     }
     print!("{}", table.render(format));
+    print!("{}", reloads(place.path(), rounds)?.render(format));
     for promise in &promises {
         let measured = promise.measured.unwrap_or_default();
         println!("{}: {:.2} of {:.2}: {}", promise.text, measured, promise.limit, promise.verdict());
@@ -123,6 +125,38 @@ fn measure(runtime: &Runtime, texts: &[&str], expected: Verdict, rounds: usize) 
         times.push(begun.elapsed() / (REPEATED * u32::try_from(requests.len())?));
     }
     Samples::new(times).context("nothing was measured")
+}
+
+/// What every command pays to be sure of its settings, and what one pays whose settings have changed.
+fn reloads(place: &std::path::Path, rounds: usize) -> Result<Table> {
+    let runtime = runtime(place, RULES)?;
+    let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let before = runtime.policy();
+        let begun = Instant::now();
+        ensure!(std::sync::Arc::ptr_eq(&before, &runtime.policy()), "settings changed by themselves");
+        unchanged.push(begun.elapsed());
+        // A name of the same length would do, too: what counts is that it is another file.
+        let text = RULES.replacen("gh*", &format!("gh{round}*"), 1);
+        let new = place.join("settings.new");
+        std::fs::write(&new, text)?;
+        std::fs::rename(&new, place.join("settings.json"))?;
+        let begun = Instant::now();
+        while std::sync::Arc::ptr_eq(&before, &runtime.policy()) {
+            ensure!(begun.elapsed() < Duration::from_secs(5), "a change of the settings is not seen");
+        }
+        changed.push(begun.elapsed());
+    }
+    let mut table = Table::new("settings that are followed", &["settings", "median", "p90"]);
+    for (name, times) in [("unchanged", unchanged), ("changed", changed)] {
+        let samples = Samples::new(times).context("nothing was measured")?;
+        table.row([
+            name.to_owned(),
+            format!("{:.0} µs", micros(samples.median())),
+            format!("{:.0} µs", micros(samples.p90())),
+        ]);
+    }
+    Ok(table)
 }
 
 fn runtime(place: &std::path::Path, settings: &str) -> Result<Runtime> {

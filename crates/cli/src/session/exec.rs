@@ -62,7 +62,7 @@ async fn run(
     let run = client.run(command, limit, terminal, given).await?;
     drop(descriptors);
     let mut following = Following { run, relay: None, typing, voice, limits: Limits::default() };
-    match following.to_the_end(&mut signals).await? {
+    match following.follow(&mut signals).await? {
         End::Told(outcome) => {
             if let Some(relay) = following.relay.take() {
                 relay.end().await;
@@ -93,7 +93,7 @@ enum End {
 }
 
 impl Following {
-    async fn to_the_end(&mut self, signals: &mut Signals) -> Result<End, SessionRefusal> {
+    async fn follow(&mut self, signals: &mut Signals) -> Result<End, SessionRefusal> {
         let mut cancelled: Option<(i32, Instant)> = None;
         loop {
             let event = tokio::select! {

@@ -39,11 +39,11 @@ const PLAIN: [&str; 27] = [
     "heredoc_end",
 ];
 
-/// The parser asks whether to go on about once for every hundred bytes. That often it may, whatever the time:
-/// texts that people write must not depend on how busy a machine is.
-const FREE_TURNS: u32 = 64;
+/// A text of this length may take the time it takes: what people write must not depend on how busy a machine
+/// is.
+const SHORT: usize = 6 * 1024;
 
-/// How long it may take after that. There are texts whose time grows with the square of their length.
+/// How long another may take. There are texts whose time grows with the square of their length.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What a kind of node means here.
@@ -85,10 +85,9 @@ impl Grammar {
     }
 
     fn parse(&mut self, text: &str) -> Option<Tree> {
-        let (mut turns, begun) = (0_u32, Instant::now());
+        let begun = Instant::now();
         let mut breathe = |_: &ParseState| {
-            turns = turns.saturating_add(1);
-            let tired = turns > FREE_TURNS && begun.elapsed() > PATIENCE;
+            let tired = text.len() > SHORT && begun.elapsed() > PATIENCE;
             if tired { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut breathe);

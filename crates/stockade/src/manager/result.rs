@@ -115,7 +115,8 @@ mod tests {
     fn names_are_those_that_agents_know() {
         let result = ToolResult { background_id: Some("b1".into()), ..ToolResult::refused("no".into()) };
         let written = serde_json::to_value(&result).unwrap();
-        let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+        let mut keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+        keys.sort();
         let expected = [
             "backgroundId",
             "blocked",

@@ -32,7 +32,9 @@ pub(crate) async fn copy(mut from: Inlet, mut to: Outlet) {
 /// Whether the descriptor would answer right now.
 fn ready(descriptor: BorrowedFd<'_>, wanted: PollFlags) -> io::Result<()> {
     let mut asked = [PollFd::from_borrowed_fd(descriptor, wanted)];
-    match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? {
+    // A signal that comes this very moment ends the question even where nothing has to be waited for.
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match rustix::io::retry_on_intr(|| poll(&mut asked, Some(&now)))? {
         0 => Err(io::ErrorKind::WouldBlock.into()),
         _ => Ok(()),
     }

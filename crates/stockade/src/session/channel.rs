@@ -77,6 +77,19 @@ impl Channel {
         }
     }
 
+    /// A message that is there already.
+    pub(super) fn waiting(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(message) = self.take() {
+                return Some(message);
+            }
+            match receive(&self.socket, &mut self.heard, &mut self.shell) {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
     fn take(&mut self) -> Option<Vec<u8>> {
         let end = self.heard.iter().position(|byte| *byte == 0)?;
         let message = self.heard[..end].to_vec();

@@ -1,8 +1,8 @@
 //! Building what a session lives in, and building it again.
 
 use super::error::SessionError;
+use super::handle::{Inner, Session};
 use super::seat::Seat;
-use super::session::{Inner, Session};
 use super::state::Kept;
 use super::walls::{Standing, Walls};
 use crate::asking::Waiting;

@@ -3,11 +3,11 @@
 use super::driver::{self, Input, Said, Text};
 use super::entry::{self, Entry};
 use super::error::SessionError;
+use super::handle::Inner;
 use super::options::SessionInput;
 use super::output::Output;
 use super::processes::{Moment, Process, below, of_session};
 use super::seat::Seat;
-use super::session::Inner;
 use super::shell::{Pipes, Shell};
 use super::walls::Walls;
 use crate::records::Recorder;
@@ -110,7 +110,7 @@ pub(super) enum Stage {
 /// What woke it.
 enum Woken {
     Said(Option<Vec<u8>>),
-    Side(Event),
+    Side(Box<Event>),
     Output,
     Opened,
     Cancel(i32),
@@ -246,7 +246,7 @@ impl Live {
         let (channel, tender) = (&mut shell.channel, &mut shell.tender);
         tokio::select! {
             biased;
-            Some(event) = self.side.recv() => Woken::Side(event),
+            Some(event) = self.side.recv() => Woken::Side(Box::new(event)),
             Some(signal) = self.cancelled.recv() => Woken::Cancel(signal),
             () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
             () = until(self.grace) => Woken::Grace,
@@ -255,7 +255,8 @@ impl Live {
             () = entry::opened(self.entry.as_ref()) => Woken::Opened,
             said = channel.next(), if !away => Woken::Said(said),
             () = readable(self.output.as_ref()) => Woken::Output,
-            exit = tender.end(), if away => Woken::Ended(exit),
+            // Others may hold the shell's end of the channel when it is gone.
+            exit = tender.end() => Woken::Ended(exit),
         }
     }
 
@@ -271,7 +272,7 @@ impl Live {
                 self.unready = None;
                 self.stage = Stage::Away;
             }
-            Woken::Side(event) => self.tell(event),
+            Woken::Side(event) => self.tell(*event),
             Woken::Opened => self.entry = None,
             Woken::Output => self.queue.extend(self.output.iter_mut().flat_map(Output::take)),
             Woken::Cancel(signal) => {
@@ -297,6 +298,11 @@ impl Live {
             }
             Woken::Grace => self.kill(),
             Woken::Ended(exit) => {
+                while let Some(message) = self.seat.shell.as_mut().and_then(|shell| shell.channel.waiting()) {
+                    if let Some(said) = Said::read(&message) {
+                        self.hear(said);
+                    }
+                }
                 self.leave_nobody();
                 self.seat.shell = None;
                 self.stage = Stage::Draining(exit);

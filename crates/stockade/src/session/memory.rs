@@ -1,8 +1,8 @@
 //! Asking a shell what it would take along.
 
 use super::driver::{self, Said};
+use super::handle::{Inner, Session};
 use super::seat::Seat;
-use super::session::{Inner, Session};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,13 +21,10 @@ impl Inner {
             return;
         }
         let answer = async {
-            while let Some(message) = shell.channel.next().await {
-                match Said::read(&message) {
-                    Some(Said::State { cwd, exports }) => return Some((cwd, exports)),
-                    _ => return None,
-                }
+            match Said::read(&shell.channel.next().await?) {
+                Some(Said::State { cwd, exports }) => Some((cwd, exports)),
+                _ => None,
             }
-            None
         };
         match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Some((cwd, exports))) => {

@@ -1,9 +1,9 @@
 //! One command of a session, as its caller holds it.
 
 use super::SessionError;
+use super::handle::Session;
 use super::live::{Live, Parts};
 use super::options::{SessionCommand, SessionInput};
-use super::session::Session;
 use crate::running::Running;
 use crate::runtime::time_limit;
 use crate::wiring::Wiring;

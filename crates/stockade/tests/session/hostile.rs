@@ -22,6 +22,8 @@ async fn an_exit_is_an_exit_status_and_a_new_shell() {
         ("kill -9 $$", 137),
         ("kill -TERM $$", 143),
         ("(exit 5); exit", 5),
+        // Subshells hold whatever their shell held.
+        ("(trap '' TERM; sleep 20; :) & exit 6", 6),
     ] {
         let ran = sh(&session, text).await;
         assert_eq!(ran.code, code, "{text}: {:?}", ran.captured);

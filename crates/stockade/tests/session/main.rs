@@ -1,8 +1,14 @@
 //! Sessions: a shell that stays, and everything commands do to it.
 
+#[cfg(test)]
 mod basics;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod living;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod user;
+#[cfg(test)]
 mod volume;
