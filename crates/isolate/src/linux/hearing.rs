@@ -1,6 +1,6 @@
 //! What the broker says, and which command it concerns.
 
-use super::broker::{self, Said, Told};
+use super::broker::{self, Said, Spoken, Told};
 use super::notes::FIRST_QUESTION;
 use super::sandbox::{Heard, Shared};
 use super::wire::Step;
@@ -19,11 +19,28 @@ use tokio::runtime::Handle;
 const BEHIND: Duration = Duration::from_millis(5);
 
 impl Shared {
-    pub(crate) async fn broker_says(&self) -> Option<Said> {
+    /// Waits until the broker says something and passes it on; nothing once it is gone.
+    pub(crate) async fn broker_says(&self) -> Option<Spoken> {
         match &self.broker {
-            Some(broker) => broker.next().await,
+            Some(broker) => broker.listen(|said| self.hear_broker(said)).await,
             None => std::future::pending().await,
         }
+    }
+
+    /// What a command was refused was said before it ended.
+    pub(crate) fn hear_what_was_said(&self) {
+        if let Some(broker) = &self.broker {
+            broker.hear_out(|said| self.hear_broker(said));
+        }
+        self.tell_what_is_sought();
+    }
+
+    /// The broker could not take its place. Maybe because the first process failed, which is the better
+    /// message.
+    pub(crate) fn broker_failed(&self, errno: i32) {
+        self.hear_waiting_reports();
+        self.failed(Step::Broker, u32::MAX, errno);
+        self.kill();
     }
 
     /// Answers a question, the broker's or the network's.
@@ -63,7 +80,7 @@ impl Shared {
         });
     }
 
-    pub(crate) fn hear_broker(&self, said: Said) {
+    fn hear_broker(&self, said: Said) {
         match said {
             Said::Refused(noted) => {
                 self.tell_job(noted.session, Heard::Refused(noted));
@@ -84,22 +101,23 @@ impl Shared {
             }
             Said::Origin { from, who } => self.notes.came_from(from, who),
             Said::Connected { id, who } => self.found(id, who),
-            Said::Failed { errno, .. } => {
-                // It may have failed because the first process did, which is the better message.
-                self.hear_waiting_reports();
-                self.failed(Step::Broker, u32::MAX, errno);
-                self.kill();
-            }
+            // Told to whoever waits for it.
+            Said::Failed { .. } => {}
         }
     }
 
-    /// Tells the command whose session this is; where that is nobody's, the oldest one. False without any.
+    /// Tells the command whose session this is; where that is nobody's, one that is just starting and whose
+    /// session is not known yet, or else the oldest one. False without any.
     pub(crate) fn tell_job(&self, session: u32, heard: Heard) -> bool {
         self.told.fetch_add(1, Ordering::Relaxed);
         let jobs = self.jobs();
         let of_session = jobs.waiting.values().find(|waiting| waiting.pid == Some(session));
+        let starting = || {
+            let unknown = jobs.waiting.iter().filter(|(_, waiting)| waiting.pid.is_none());
+            unknown.max_by_key(|(id, _)| **id).map(|(_, waiting)| waiting).filter(|_| session != 0)
+        };
         let oldest = || jobs.waiting.iter().min_by_key(|(id, _)| **id).map(|(_, waiting)| waiting);
-        of_session.or_else(oldest).is_some_and(|waiting| waiting.heard.send(heard).is_ok())
+        of_session.or_else(starting).or_else(oldest).is_some_and(|waiting| waiting.heard.send(heard).is_ok())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The launcher's handle on a live sandbox.
 
-use super::broker::{BrokerHandle, Noted};
+use super::broker::{BrokerHandle, Noted, Spoken};
 use super::claim;
 use super::doors::Arrivals;
 use super::exec::{self, Prepared};
@@ -403,7 +403,8 @@ async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
     loop {
         tokio::select! {
             said = shared.broker_says(), if brokered => match said {
-                Some(said) => shared.hear_broker(said),
+                Some(Spoken::HandedOn) => {}
+                Some(Spoken::Failed { errno }) => shared.broker_failed(errno),
                 None => {
                     brokered = false;
                     if !shared.broker.as_ref().is_some_and(BrokerHandle::ended_well) {
@@ -436,14 +437,6 @@ async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
 }
 
 impl Shared {
-    /// What a command was refused was said before it ended.
-    fn hear_what_was_said(&self) {
-        while let Some(said) = self.broker.as_ref().and_then(BrokerHandle::said) {
-            self.hear_broker(said);
-        }
-        self.tell_what_is_sought();
-    }
-
     fn hear_init(&self, report: Report, mut carried: Vec<OwnedFd>) {
         let id = match report {
             Report::Started { id, .. } | Report::NotStarted { id, .. } => {

@@ -270,7 +270,7 @@ mod tests {
             r#"{"ask":"loosen"}"#,
             r#"{"ask":"run","command":{"shell":"x"},"timeLimitMs":null,"terminal":null,"allowWrite":["/"]}"#,
             r#"{"ask":"status","ask":"close"}"#,
-            r#"["status"]"#,
+            r#"["loosen"]"#,
             "{}",
         ] {
             assert!(serde_json::from_str::<Ask>(wrong).is_err(), "{wrong}");

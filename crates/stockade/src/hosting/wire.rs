@@ -88,7 +88,7 @@ impl Wire {
         }
     }
 
-    /// The descriptors that came with the last line, which must be this many.
+    /// The descriptors that have come, which must be this many. The kernel may hand them over with the line before.
     pub(super) fn take<const N: usize>(&mut self) -> io::Result<[OwnedFd; N]> {
         let come: Vec<OwnedFd> = self.descriptors.drain(..).collect();
         <[OwnedFd; N]>::try_from(come)
@@ -148,7 +148,6 @@ mod tests {
         one.say(&"first", &[]).await.unwrap();
         one.say(&"second", &[file.as_fd(), file.as_fd()]).await.unwrap();
         assert_eq!(other.next::<String>().await.unwrap().unwrap(), "first");
-        assert!(other.take::<0>().is_ok());
         assert_eq!(other.next::<String>().await.unwrap().unwrap(), "second");
         assert!(other.take::<2>().is_ok());
         drop(one);

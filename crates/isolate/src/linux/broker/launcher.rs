@@ -8,7 +8,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::Plan;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -17,6 +17,16 @@ use tokio::io::unix::AsyncFd;
 pub(crate) struct BrokerHandle {
     channel: AsyncFd<OwnedFd>,
     pidfd: OwnedFd,
+    hearing: Mutex<()>,
+}
+
+/// What became of what a broker said.
+pub(crate) enum Spoken {
+    HandedOn,
+    /// It could not take its place.
+    Failed {
+        errno: i32,
+    },
 }
 
 impl BrokerHandle {
@@ -36,20 +46,38 @@ impl BrokerHandle {
         rustix::io::ioctl_fionbio(&ours, true)
             .map_err(|errno| step("make the broker's socket", errno.into()))?;
         let channel = sys::watch(ours).map_err(|source| step("watch the broker", source))?;
-        Ok(Self { channel, pidfd })
+        Ok(Self { channel, pidfd, hearing: Mutex::default() })
     }
 
-    /// What the broker says next; nothing once it is gone.
-    pub(crate) async fn next(&self) -> Option<Said> {
-        let received = self
-            .channel
-            .async_io(Interest::READABLE, |socket| Ok(channel::receive(socket, RecvFlags::DONTWAIT)?));
-        received.await.ok().flatten().map(|(said, _)| said)
+    /// Waits until the broker says something, and hands it on; nothing once it is gone. That it failed is
+    /// given back: nothing else is heard after that.
+    pub(crate) async fn listen(&self, each: impl Fn(Said)) -> Option<Spoken> {
+        let heard = self.channel.async_io(Interest::READABLE, |socket| {
+            let _one = self.one_at_a_time();
+            let said = channel::receive(socket, RecvFlags::DONTWAIT)?;
+            Ok(said.map(|(said, _)| match said {
+                Said::Failed { errno, .. } => Spoken::Failed { errno },
+                said => {
+                    each(said);
+                    Spoken::HandedOn
+                }
+            }))
+        });
+        heard.await.ok().flatten()
     }
 
-    /// What the broker has said already.
-    pub(crate) fn said(&self) -> Option<Said> {
-        channel::receive(self.channel.get_ref(), RecvFlags::DONTWAIT).ok().flatten().map(|(said, _)| said)
+    /// Hands on what the broker has said already. When this returns nothing of it is on its way any more, on
+    /// another thread neither. A failure is left to whoever finds the broker gone.
+    pub(crate) fn hear_out(&self, each: impl Fn(Said)) {
+        let _one = self.one_at_a_time();
+        while let Ok(Some((said, _))) = channel::receive(self.channel.get_ref(), RecvFlags::DONTWAIT) {
+            each(said);
+        }
+    }
+
+    /// Taking something off the socket and handing it on is one step.
+    fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a broker that is gone went because nobody was left who needed it.

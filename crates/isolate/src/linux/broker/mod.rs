@@ -35,5 +35,5 @@ mod worker;
 
 pub(crate) use channel::{Noted, Said, Told, Who};
 pub(crate) use deeds::perform;
-pub(crate) use launcher::BrokerHandle;
+pub(crate) use launcher::{BrokerHandle, Spoken};
 pub(crate) use tally::{Tally, Telling};
