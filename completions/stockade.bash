@@ -106,6 +106,9 @@ _stockade() {
             stockade__subcmd__sessions,kill)
                 cmd="stockade__subcmd__sessions__subcmd__kill"
                 ;;
+            stockade__subcmd__sessions,list)
+                cmd="stockade__subcmd__sessions__subcmd__list"
+                ;;
             stockade__subcmd__sessions,new)
                 cmd="stockade__subcmd__sessions__subcmd__new"
                 ;;
@@ -978,7 +981,7 @@ _stockade() {
             return 0
             ;;
         stockade__subcmd__sessions)
-            opts="-h --json --help new kill output stop"
+            opts="-h --json --help list new kill output stop"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -993,6 +996,20 @@ _stockade() {
             ;;
         stockade__subcmd__sessions__subcmd__kill)
             opts="-h --all --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        stockade__subcmd__sessions__subcmd__list)
+            opts="-h --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

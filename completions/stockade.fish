@@ -277,12 +277,15 @@ complete -c stockade -n "__fish_stockade_using_subcommand exec" -l background -d
 complete -c stockade -n "__fish_stockade_using_subcommand exec" -s q -l quiet -d 'Say nothing but errors'
 complete -c stockade -n "__fish_stockade_using_subcommand exec" -s v -l verbose -d 'Say how it ended, too'
 complete -c stockade -n "__fish_stockade_using_subcommand exec" -s h -l help -d 'Print help'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -l json -d 'Print the list as JSON'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -s h -l help -d 'Print help'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -f -a "new" -d 'Make a session and print its name'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -f -a "kill" -d 'End sessions, and everything in them'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -f -a "output" -d 'Print what a background command has printed'
-complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from new kill output stop" -f -a "stop" -d 'End a background command'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -l json -d 'Print the list as JSON'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -s h -l help -d 'Print help'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -f -a "list" -d 'List the sessions that live; the same as no word at all'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -f -a "new" -d 'Make a session and print its name'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -f -a "kill" -d 'End sessions, and everything in them'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -f -a "output" -d 'Print what a background command has printed'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and not __fish_seen_subcommand_from list new kill output stop" -f -a "stop" -d 'End a background command'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and __fish_seen_subcommand_from list" -l json -d 'Print the list as JSON'
+complete -c stockade -n "__fish_stockade_using_subcommand sessions; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c stockade -n "__fish_stockade_using_subcommand sessions; and __fish_seen_subcommand_from new" -l name -d 'What the session is called' -r
 complete -c stockade -n "__fish_stockade_using_subcommand sessions; and __fish_seen_subcommand_from new" -l idle -d 'End the session after nobody has used it for this long' -r
 complete -c stockade -n "__fish_stockade_using_subcommand sessions; and __fish_seen_subcommand_from new" -l provider -d 'The kind of sandbox' -r

@@ -102,6 +102,12 @@ impl ExecArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SessionsAct {
+    /// List the sessions that live; the same as no word at all
+    List {
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Make a session and print its name
     New(Box<NewArgs>),
     /// End sessions, and everything in them

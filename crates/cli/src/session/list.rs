@@ -30,6 +30,7 @@ pub(crate) fn main(act: Option<SessionsAct>, form: Form) -> ExitCode {
     let place = place();
     let result = match act {
         None => wait(list(&place, form)),
+        Some(SessionsAct::List { json }) => wait(list(&place, if json { Form::Json } else { Form::Text })),
         Some(SessionsAct::New(args)) => new(&place, *args),
         Some(SessionsAct::Kill { names, .. }) => wait(kill(&place, names)),
         Some(SessionsAct::Output { name, id, follow }) => {

@@ -49,6 +49,7 @@ fn the_walls_are_those_of_the_policy() {
         ran.complains(&["1 act was refused", target.to_str().unwrap()]);
         let ran = session.exec().program(["touch", target.to_str().unwrap()]);
         assert_ne!(ran.code(), 0, "{ran}");
+        ran.complains(&["1 act was refused", target.to_str().unwrap()]);
         let quiet = session.exec().opt("-q").shell(&text);
         assert!(!quiet.err().contains("refused\n"), "{quiet}");
         assert!(!target.exists());
