@@ -196,7 +196,7 @@ fn wrong_options() {
 #[test]
 fn options_without_a_wall() {
     each_caller(|world| {
-        for words in [&["--memory", "1g"][..], &["--cpus", "1"], &["--pids", "10"], &["--overlay"]] {
+        for words in [&["--memory", "1g"][..], &["--cpus", "1"], &["--pids", "10"]] {
             let ran = world.run().opts(words).program(["touch", "ran"]);
             ran.refused_to_start(&[words[0]]);
             nothing_ran(world, &ran);
