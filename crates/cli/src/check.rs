@@ -1,12 +1,12 @@
 //! `stockade check`.
 
 use crate::args::CheckArgs;
-use crate::voice::{Voice, harmless};
+use crate::voice::Voice;
 use crate::{print, refuse};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::process::ExitCode;
-use stockade::{BareWish, Decision, Request, RuleRef, Verdict};
+use stockade::{BareWish, Decision, NoticeWeight, Request, RuleRef, Verdict, visible};
 
 /// Says what would become of a command, part by part.
 pub(crate) fn main(args: CheckArgs) -> ExitCode {
@@ -16,11 +16,16 @@ pub(crate) fn main(args: CheckArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };
+    for notice in runtime.policy().notices() {
+        if notice.weight == NoticeWeight::Warning {
+            Voice::NORMAL.warning(visible(&notice.text));
+        }
+    }
     let decision = runtime.check(&Request { bare, ..runtime.request(command) });
     if args.json {
         return print::json(&object(&decision));
     }
-    print::text(&harmless(&text(&decision)))
+    print::text(&text(&decision))
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -54,16 +59,17 @@ fn object(decision: &Decision) -> Value {
     })
 }
 
+/// For people: whatever a command could use to look like something else is written out.
 fn text(decision: &Decision) -> String {
-    let mut text = format!("{}: {}\n", word(decision.verdict), decision.reason);
+    let mut text = format!("{}: {}\n", word(decision.verdict), visible(&decision.reason));
     quote(&mut text, "  ", &decision.rule);
     let approval = if decision.approval.is_needed() { "yes" } else { "no" };
     let _ = writeln!(text, "  needs approval: {approval}");
     // One part that is the whole has nothing to add.
     if decision.parts.len() > 1 {
         for part in &decision.parts {
-            let _ = writeln!(text, "  {:11} {}", word(part.verdict), part.text.replace('\n', "\\n"));
-            let _ = writeln!(text, "              {}", part.reason);
+            let _ = writeln!(text, "  {:11} {}", word(part.verdict), visible(&part.text));
+            let _ = writeln!(text, "              {}", visible(&part.reason));
             quote(&mut text, "              ", &part.rule);
         }
     }
@@ -72,7 +78,7 @@ fn text(decision: &Decision) -> String {
 
 fn quote(text: &mut String, indent: &str, rule: &Option<RuleRef>) {
     if let Some(rule) = rule {
-        let _ = writeln!(text, "{indent}rule: {rule}");
+        let _ = writeln!(text, "{indent}rule: {}", visible(&rule.to_string()));
     }
 }
 
@@ -121,6 +127,12 @@ mod tests {
         assert!(told.starts_with("sandbox: one part is not listed\n"), "{told}");
         assert!(told.contains("  unsandboxed docker ps\n"), "{told}");
         assert!(told.contains("rule: excludedCommands docker* (/s.json excludedCommands[0])"), "{told}");
+        let mut odd = decision();
+        odd.reason = "of \u{202e}x".into();
+        odd.parts[0].text = "docker \u{200b}\u{202e}\u{1b}[2J\nps".into();
+        let told = text(&odd);
+        assert!(told.contains("docker \\u{200b}\\u{202e}\\u{1b}[2J\\nps\n"), "{told}");
+        assert!(told.starts_with("sandbox: of \\u{202e}x\n"), "{told}");
         let mut whole = decision();
         whole.parts.truncate(1);
         assert!(!text(&whole).contains("docker ps\n"));

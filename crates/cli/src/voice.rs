@@ -85,9 +85,10 @@ fn block(prefix: &str, what: &str) -> String {
     text
 }
 
-/// Names may hold escape sequences; they are shown, not obeyed.
+/// Names may hold escape sequences and change the direction of writing; that is shown, not obeyed.
 pub(crate) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
-    let odd = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    let turns = |letter: char| matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let odd = |letter: char| (letter.is_control() && letter != '\n' && letter != '\t') || turns(letter);
     if !text.contains(odd) {
         return text.into();
     }
@@ -116,6 +117,7 @@ mod tests {
     #[test]
     fn escape_sequences_are_shown() {
         assert_eq!(harmless("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
+        assert_eq!(harmless("a\u{202e}b\u{2066}"), "a\\u{202e}b\\u{2066}");
         assert_eq!(harmless("plain\ttext\n"), "plain\ttext\n");
     }
 

@@ -1,6 +1,6 @@
 //! Whether a request may run, and behind which walls.
 
-use crate::command::{self, Bench, Opinions, Reading};
+use crate::command::{self, Bench, DenyRule, Inspector, Opinions, Reading, Seen};
 use crate::policy::Policy;
 use crate::{
     Approval, BareWish, CommandLine, Decision, Files, PartDecision, Request, RuleRef, Verdict, Walls,
@@ -33,13 +33,14 @@ impl Policy {
         let looked = detail == Detail::Parts || self.commands.look_at_text();
         let opinions = if detail == Detail::Parts { Opinions::Two } else { Opinions::One };
         let reading = looked.then(|| command::read(&request.command, opinions));
+        let seen = reading.as_ref().map(|reading| self.inspect(reading)).unwrap_or_default();
         if let Some(reading) = &reading
-            && let Some(refusal) = self.denied(reading)
+            && let Some(refusal) = denied(reading, &seen)
         {
             return refusal;
         }
         let mut decision = match self.without_walls(request) {
-            Some(decision) => match reading.as_ref().and_then(|reading| self.unreadable(reading)) {
+            Some(decision) => match reading.as_ref().and_then(|reading| self.unreadable(reading, &seen)) {
                 Some(doubt) if decision.verdict == Verdict::Unsandboxed => Decision {
                     verdict: Verdict::Ask,
                     reason: format!(
@@ -52,19 +53,19 @@ impl Policy {
             },
             None => match &reading {
                 Some(reading) => {
-                    let decision = self.excluded(request, reading, files);
+                    let decision = self.excluded(request, reading, &seen, files);
                     // The walls come down only when a second reader sees the same.
                     if decision.verdict != Verdict::Unsandboxed || opinions == Opinions::Two {
                         return decision;
                     }
                     let both = command::read(&request.command, Opinions::Two);
-                    return self.excluded(request, &both, files);
+                    return self.excluded(request, &both, &self.inspect(&both), files);
                 }
                 None => self.behind_walls("commands run behind walls", None),
             },
         };
         let alike = |text: &str| PartDecision {
-            text: text.to_owned(),
+            text: shown(text),
             verdict: decision.verdict,
             reason: decision.reason.clone(),
             rule: decision.rule.clone(),
@@ -104,50 +105,33 @@ impl Policy {
         }
     }
 
-    /// The refusal of the first part that a rule denies.
-    fn denied(&self, reading: &Reading<'_>) -> Option<Decision> {
-        let deny = &self.commands.deny;
-        let found = |part: &command::Part<'_>| deny.iter().find(|rule| rule.what.refuses(part));
-        if deny.is_empty() || !reading.parts.iter().any(|part| found(part).is_some()) {
-            return None;
+    /// What rules that deny say to each part; nothing where there are none.
+    fn inspect(&self, reading: &Reading<'_>) -> Vec<Seen<'_>> {
+        if self.commands.deny.is_empty() {
+            return Vec::new();
         }
-        let parts: Vec<PartDecision> = reading
-            .parts
-            .iter()
-            .map(|part| match found(part) {
-                Some(rule) => PartDecision {
-                    text: part.text.to_string(),
-                    verdict: Verdict::Refuse,
-                    reason: rule.reason.clone().unwrap_or_else(|| "a rule denies this command".to_owned()),
-                    rule: Some(rule.rule.clone()),
-                },
-                None => PartDecision {
-                    text: part.text.to_string(),
-                    verdict: Verdict::Sandbox,
-                    reason: "no rule denies it".to_owned(),
-                    rule: None,
-                },
-            })
-            .collect();
-        let first = parts.iter().find(|part| part.verdict == Verdict::Refuse)?;
-        let mut decision = answer(Verdict::Refuse, &first.reason, first.rule.clone());
-        decision.parts = parts;
-        Some(decision)
+        let mut inspector = Inspector::new(&self.commands.deny);
+        reading.parts.iter().map(|part| inspector.part(part)).collect()
     }
 
     /// Why rules that deny may have missed something, if there are any.
-    fn unreadable(&self, reading: &Reading<'_>) -> Option<String> {
+    fn unreadable(&self, reading: &Reading<'_>, seen: &[Seen<'_>]) -> Option<String> {
         if self.commands.deny.is_empty() {
             return None;
         }
-        let hidden = || {
-            reading.parts.iter().any(command::is_hidden).then(|| "a program in it is not known".to_owned())
-        };
+        let hidden =
+            || seen.iter().any(|seen| seen.hidden).then(|| "something in it is not known".to_owned());
         reading.doubt.map(|doubt| doubt.to_string()).or_else(hidden)
     }
 
     /// Without walls if every part is listed and all is certain; behind walls otherwise.
-    fn excluded(&self, request: &Request, reading: &Reading<'_>, files: &dyn Files) -> Decision {
+    fn excluded(
+        &self,
+        request: &Request,
+        reading: &Reading<'_>,
+        seen: &[Seen<'_>],
+        files: &dyn Files,
+    ) -> Decision {
         if self.commands.excluded.is_empty() {
             let mut decision = self.behind_walls("commands run behind walls", None);
             decision.parts =
@@ -158,9 +142,16 @@ impl Policy {
         let parts: Vec<PartDecision> = reading
             .parts
             .iter()
-            .map(|part| match (bench.excluded(part), reading.doubt) {
+            .enumerate()
+            .map(|(at, part)| match (bench.excluded(part), reading.doubt) {
+                // What a rule would deny if it were known needs walls.
+                (Ok(excluded), None) if seen.get(at).is_some_and(|seen| seen.hidden) => kept(
+                    &part.text,
+                    "excludedCommands lists it, but whether a rule denies it cannot be told",
+                    Some(&excluded.rule),
+                ),
                 (Ok(excluded), None) => PartDecision {
-                    text: part.text.to_string(),
+                    text: shown(&part.text),
                     verdict: Verdict::Unsandboxed,
                     reason: "excludedCommands lists it".to_owned(),
                     rule: Some(excluded.rule.clone()),
@@ -218,11 +209,41 @@ fn answer(verdict: Verdict, reason: &str, rule: Option<RuleRef>) -> Decision {
 
 fn kept(text: &str, reason: &str, rule: Option<&RuleRef>) -> PartDecision {
     PartDecision {
-        text: text.to_owned(),
+        text: shown(text),
         verdict: Verdict::Sandbox,
         reason: reason.to_owned(),
         rule: rule.cloned(),
     }
+}
+
+/// The refusal of the first part that a rule denies.
+fn denied(reading: &Reading<'_>, seen: &[Seen<'_>]) -> Option<Decision> {
+    let first = seen.iter().find_map(|seen| seen.refused)?;
+    let said =
+        |rule: &DenyRule| rule.reason.clone().unwrap_or_else(|| "a rule denies this command".to_owned());
+    let parts = reading.parts.iter().zip(seen).map(|(part, seen)| match seen.refused {
+        Some(rule) => PartDecision {
+            text: shown(&part.text),
+            verdict: Verdict::Refuse,
+            reason: said(rule),
+            rule: Some(rule.rule.clone()),
+        },
+        None => kept(&part.text, "no rule denies it", None),
+    });
+    let mut decision = answer(Verdict::Refuse, &said(first), Some(first.rule.clone()));
+    decision.parts = parts.collect();
+    Some(decision)
+}
+
+/// As much of a part as people want to see. Parts hold each other, so that all of them would be far longer
+/// than the text.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 200;
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    format!("{}…", &text[..end])
 }
 
 fn shortened(text: &str) -> &str {

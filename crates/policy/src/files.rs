@@ -30,6 +30,11 @@ pub trait Files: Sync {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
     /// Where a symbolic link points, as it is written there.
     fn follow(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Whether it is a regular file, behind links if need be, that this process may execute. Who cannot tell
+    /// says no.
+    fn runs(&self, _path: &Path) -> bool {
+        false
+    }
     /// The names in a directory, in no particular order. The path has no links in it; where one has come
     /// in since somebody looked, listing should fail.
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>>;

@@ -64,7 +64,7 @@ pub use gateway::{
 };
 pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
-    check_worktree_commondir, check_worktree_pointer, git_config_worktree,
+    check_worktree_commondir, check_worktree_pointer, git_config_values, git_config_worktree,
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;
@@ -81,8 +81,8 @@ pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
 pub use request::{Approval, BareWish, CommandLine, Decision, PartDecision, Request, Verdict, Walls};
 pub use review::{
-    ReviewChange, ReviewEntry, ReviewFiles, ReviewItem, ReviewKind, ReviewList, ReviewLook, ReviewPackages,
-    review_list,
+    ReviewChange, ReviewEntry, ReviewFiles, ReviewGroup, ReviewItem, ReviewKind, ReviewList, ReviewLook,
+    ReviewPackages, review_list,
 };
 pub use rules::List;
 pub use schema::schema;

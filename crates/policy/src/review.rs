@@ -4,6 +4,7 @@
 //! the words for it.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Something new, changed or gone that the host would execute or obey by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +76,11 @@ pub struct ReviewEntry {
     pub kind: ReviewKind,
     /// Names, or paths of names, at any depth. `*` stands for part of a name, `**` for any directories; a
     /// path that begins with `$PATH` is meant below each directory of the caller's search path.
+    #[serde(default)]
     pub paths: Vec<String>,
+    /// A group of `profiles/protected.json` whose names count as well, with all that is below them.
+    #[serde(default)]
+    pub protected: Option<ReviewGroup>,
     /// Last names that do not count.
     #[serde(default)]
     pub except: Vec<String>,
@@ -90,6 +95,18 @@ pub struct ReviewEntry {
     pub look: ReviewLook,
     /// Why it matters.
     pub why: String,
+}
+
+/// Names that are protected at roots; a review looks for them everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewGroup {
+    /// Shells and sessions.
+    Shell,
+    /// Editors.
+    Ide,
+    /// Agents.
+    Agent,
 }
 
 /// Which files count.
@@ -141,9 +158,26 @@ pub struct ReviewList {
     pub entries: Vec<ReviewEntry>,
 }
 
-/// What counts in a review.
+/// What counts in a review. Names of protected groups are among the paths of their entries.
 pub fn review_list() -> ReviewList {
-    crate::data::review()
+    let mut list = crate::data::review();
+    let groups = crate::data::protected();
+    let mut listed: HashSet<String> = list.entries.iter().flat_map(|entry| entry.paths.clone()).collect();
+    for entry in &mut list.entries {
+        let names = match entry.protected {
+            None => continue,
+            Some(ReviewGroup::Shell) => &groups.shell,
+            Some(ReviewGroup::Ide) => &groups.ide,
+            Some(ReviewGroup::Agent) => &groups.agent,
+        };
+        // Nobody says there whether a name is a file or a directory. What an entry lists by itself stays its own.
+        let paths = names.iter().flat_map(|name| [name.clone(), format!("{name}/**")]);
+        let mut paths: Vec<String> = paths.filter(|path| listed.insert(path.clone())).collect();
+        // The first of them stands for all where there is no room for more.
+        paths.append(&mut entry.paths);
+        entry.paths = paths;
+    }
+    list
 }
 
 #[cfg(test)]
@@ -170,5 +204,26 @@ mod tests {
         paths.sort();
         let twice: Vec<_> = paths.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn everything_protected_at_roots_is_reviewed() {
+        let list = review_list();
+        let listed: HashSet<&str> =
+            list.entries.iter().flat_map(|entry| &entry.paths).map(String::as_str).collect();
+        let groups = crate::data::protected();
+        for name in groups.shell.iter().chain(&groups.ide).chain(&groups.agent) {
+            assert!(listed.contains(name.as_str()), "{name}");
+            assert!(listed.contains(format!("{name}/**").as_str()), "{name}/**");
+        }
+        let kind = |path: &str| {
+            list.entries
+                .iter()
+                .find(|entry| entry.paths.iter().any(|one| one == path))
+                .map(|entry| entry.kind)
+        };
+        assert_eq!(kind(".qwen/**"), Some(ReviewKind::Agent));
+        assert_eq!(kind(".cargo/bin/**"), Some(ReviewKind::ShellStart));
+        assert_eq!(kind(".sublime-project"), Some(ReviewKind::Editor));
     }
 }

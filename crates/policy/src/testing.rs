@@ -147,6 +147,12 @@ impl Files for Tree {
         }
     }
 
+    /// Files with a text are no programs here.
+    fn runs(&self, path: &Path) -> bool {
+        let place = self.walk(path, 0);
+        place.is_ok_and(|place| matches!(self.0.get(&place), Some(Node::File(bytes)) if bytes.is_empty()))
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         let place = self.walk(path, 0)?;
         if let Some(Node::Broken(error)) = self.0.get(&place) {

@@ -1,6 +1,6 @@
 //! The real file system behind the policy's small door.
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -46,6 +46,11 @@ impl Files for RealFiles {
 
     fn follow(&self, path: &Path) -> io::Result<PathBuf> {
         fs::read_link(path)
+    }
+
+    fn runs(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|seen| seen.is_file())
+            && rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {

@@ -97,13 +97,13 @@ pub use hosting::{
 };
 pub use manager::{
     Access, Answered, BackgroundInfo, InputError, LONGEST_TIMEOUT, Manager, ManagerError, ManagerState,
-    ManagerStatus, PermissionAnswer, PermissionKind, PermissionRequest, SandboxInfo, SandboxStatus, ToolInput,
-    ToolResult,
+    ManagerStatus, PermissionAnswer, PermissionKind, PermissionRequest, SandboxInfo, SandboxStatus,
+    ToolInput, ToolResult,
 };
 pub use network::{NetworkError, NetworkHandle};
 pub use overlay::{
-    Applied, Apply, Change, ChangeKind, Conflict, Counted, Entry, EntryKind, LeftOut, OnConflict, Overlay,
-    OverlayError, OverlayStore, Selection, quoted,
+    Applied, Apply, Change, ChangeKind, Conflict, Counted, Entry, EntryKind, LeftOut, Lines, OnConflict,
+    Overlay, OverlayError, OverlayStore, Selection, Unshown, quoted,
 };
 pub use places::{LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, claude_settings, project_settings};
 pub use providers::{Providers, UnknownProvider};

@@ -18,7 +18,7 @@ pub const LOCAL_SETTINGS: &str = ".stockade.local.json";
 /// What an organisation tells Claude Code.
 const CLAUDE_MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-/// The settings files of a project: those of the repository the directory belongs to, then its own.
+/// The settings files of a project: those of the repositories the directory lies in, then its own.
 pub fn project_settings(cwd: &Path, home: Option<&Path>) -> Vec<SettingsFile> {
     let names = [PROJECT_SETTINGS, LOCAL_SETTINGS];
     in_project(cwd, home, |directory| names.iter().map(|name| directory.join(name)).collect())
@@ -48,27 +48,28 @@ pub fn claude_settings(cwd: &Path, home: Option<&Path>) -> Vec<SettingsFile> {
 }
 
 fn in_project(cwd: &Path, home: Option<&Path>, names: impl Fn(&Path) -> Vec<PathBuf>) -> Vec<SettingsFile> {
-    let above = repository(cwd, home);
+    let above = repositories(cwd, home);
     let directories = above.iter().map(PathBuf::as_path).chain([cwd]);
-    directories
-        .flat_map(names)
-        .map(|path| SettingsFile::optional(path, Layer::Project))
-        .collect()
+    directories.flat_map(names).map(|path| SettingsFile::optional(path, Layer::Project)).collect()
 }
 
-/// The root of the repository a directory lies in, where that is another directory.
-fn repository(cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let real = fs::canonicalize(cwd).ok()?;
+/// The roots of all repositories a directory lies in, outermost first, but for the directory itself. The
+/// nearest one is not enough: a command can make another below it, and would be rid of what the outer says.
+fn repositories(cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(real) = fs::canonicalize(cwd) else { return Vec::new() };
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     // What lies above a home is nobody's project.
     let inside =
         |above: &&Path| home.as_deref().is_none_or(|home| *above == home || !home.starts_with(above));
-    let root =
-        real.ancestors().take_while(inside).find(|above| above.join(".git").symlink_metadata().is_ok())?;
     // Anybody can make a repository in /tmp; only the owner's own speaks for what lies below it.
     let owner = |path: &Path| fs::metadata(path).map(|found| found.uid()).ok();
-    let ours = owner(root)? == owner(&real)? || owner(root)? == rustix::process::geteuid().as_raw();
-    (ours && root != real).then(|| root.to_owned())
+    let owners = [owner(&real), Some(rustix::process::geteuid().as_raw())];
+    let ours = |root: &Path| owner(root).is_some_and(|owner| owners.contains(&Some(owner)));
+    let above = real.ancestors().take_while(inside).skip(1);
+    let roots = above.filter(|above| above.join(".git").symlink_metadata().is_ok() && ours(above));
+    let mut roots: Vec<PathBuf> = roots.map(Path::to_owned).collect();
+    roots.reverse();
+    roots
 }
 
 #[cfg(test)]
@@ -92,6 +93,24 @@ mod tests {
         assert_eq!(paths(project_settings(&below, Some(&home))), all);
         let here = [root.join(PROJECT_SETTINGS), root.join(LOCAL_SETTINGS)];
         assert_eq!(paths(project_settings(&root, Some(&home))), here);
+    }
+
+    #[test]
+    fn a_repository_that_was_made_below_does_not_silence_the_outer_one() {
+        let place = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(place.path()).unwrap();
+        let below = home.join("repo/a/b");
+        fs::create_dir_all(&below).unwrap();
+        fs::create_dir(home.join("repo/.git")).unwrap();
+        let of = |directory: &Path| [directory.join(PROJECT_SETTINGS), directory.join(LOCAL_SETTINGS)];
+        let before = [of(&home.join("repo")), of(&below)].concat();
+        fs::create_dir(below.join(".git")).unwrap();
+        assert_eq!(paths(project_settings(&below, Some(&home))), before);
+        fs::create_dir(home.join("repo/a/.git")).unwrap();
+        let all = [of(&home.join("repo")), of(&home.join("repo/a")), of(&below)].concat();
+        assert_eq!(paths(project_settings(&below, Some(&home))), all);
+        let claude = paths(claude_settings(&below, Some(&home)));
+        assert_eq!(claude[0], home.join("repo/.claude/settings.json"));
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Runtime {
         policy.decide_in_parts(&self.with_walls(&policy, request), &RealFiles)
     }
 
-    /// Whose a command is. [`Runtime::run`] asks this first; whoever uses [`Runtime::prepare`] may do the same.
+    /// Whose a command is. [`Runtime::run`] and sessions ask this first; whoever uses [`Runtime::prepare`] may do the same.
     pub fn route(&self, request: &Request) -> Routed {
         self.router().map_or(Routed::Native, |router| router.0.route(request))
     }

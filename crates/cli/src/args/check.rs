@@ -13,7 +13,8 @@ The decision is one of
   refuse        it does not run
 
 A compound command runs without walls only if every part of it is listed in excludedCommands and nothing
-in it is in doubt. The exit status is 0 whatever the decision is, and 125 when there is none.
+in it is in doubt. The exit status is 0 whatever the decision is, 125 when there is none, and 2
+when the options are wrong.
 
 Examples:
   stockade check -c 'npm run lint && docker ps'
@@ -21,7 +22,13 @@ Examples:
   stockade check -- git push origin main")]
 pub(crate) struct CheckArgs {
     /// Shell text to decide about
-    #[arg(short = 'c', value_name = "STRING", conflicts_with = "argv", required_unless_present = "argv")]
+    #[arg(
+        short = 'c',
+        value_name = "STRING",
+        conflicts_with = "argv",
+        required_unless_present = "argv",
+        allow_hyphen_values = true
+    )]
     pub(crate) shell: Option<OsString>,
     /// The command and its words; options after the first word are its own
     #[arg(trailing_var_arg = true, value_name = "ARGV")]

@@ -1,13 +1,13 @@
 //! `stockade config show`.
 
 use crate::args::ShowArgs;
-use crate::voice::{Voice, harmless};
+use crate::voice::Voice;
 use crate::{print, refuse};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use stockade::{Description, Layer, NoticeWeight, SettingsFile, Standing};
+use stockade::{Description, Layer, NoticeWeight, SettingsFile, Standing, visible};
 
 /// Longer words do not widen the whole column.
 const WIDEST: usize = 48;
@@ -25,7 +25,7 @@ pub(crate) fn main(args: ShowArgs) -> ExitCode {
         return print::json(&as_json(&description, &files));
     }
     let shown = if all { Shown::Everything } else { Shown::Said };
-    print::text(&harmless(&text(&description, &files, shown)))
+    print::text(&text(&description, &files, shown))
 }
 
 /// Which rules are printed.
@@ -55,7 +55,8 @@ fn was_read(description: &Description, path: &PathBuf) -> bool {
 }
 
 fn text(description: &Description, files: &[(SettingsFile, Standing)], shown: Shown) -> String {
-    let mut text = format!("preset {}, workspace {}\n", description.preset, description.workspace.display());
+    let workspace = description.workspace.to_string_lossy();
+    let mut text = format!("preset {}, workspace {}\n", description.preset, visible(&workspace));
     text.push_str("\nfiles, weakest first\n");
     for (file, standing) in files {
         let state = match (was_read(description, &file.path), standing) {
@@ -66,12 +67,13 @@ fn text(description: &Description, files: &[(SettingsFile, Standing)], shown: Sh
             }
             (true, _) => format!("{} settings", file.shape.owner()),
         };
-        let _ = writeln!(text, "  {:8} {} ({state})", layer(file.layer), file.path.display());
+        let path = file.path.to_string_lossy();
+        let _ = writeln!(text, "  {:8} {} ({state})", layer(file.layer), visible(&path));
     }
     let values: Vec<[String; 3]> = description
         .values
         .iter()
-        .map(|value| [value.key.clone(), plain(&value.value), value.origin.to_string()])
+        .map(|value| [value.key.clone(), plain(&value.value), value.origin.to_string()].map(shown_whole))
         .collect();
     table(&mut text, "values", &values);
     let built_in = description.rules.iter().filter(|rule| rule.origin.layer == Layer::BuiltIn).count();
@@ -79,7 +81,7 @@ fn text(description: &Description, files: &[(SettingsFile, Standing)], shown: Sh
         .rules
         .iter()
         .filter(|rule| shown == Shown::Everything || rule.origin.layer != Layer::BuiltIn)
-        .map(|rule| [rule.list.clone(), rule.entry.clone(), rule.origin.to_string()])
+        .map(|rule| [rule.list.clone(), rule.entry.clone(), rule.origin.to_string()].map(shown_whole))
         .collect();
     table(&mut text, "rules", &rules);
     if shown == Shown::Said && built_in > 0 {
@@ -88,7 +90,7 @@ fn text(description: &Description, files: &[(SettingsFile, Standing)], shown: Sh
     let warnings = description.notices.iter().filter(|notice| notice.weight == NoticeWeight::Warning);
     for (at, notice) in warnings.enumerate() {
         text.push_str(if at == 0 { "\nwarnings\n" } else { "" });
-        let _ = writeln!(text, "  {}", notice.text.replace('\n', "\n    "));
+        let _ = writeln!(text, "  {}", visible(&notice.text));
     }
     text
 }
@@ -103,6 +105,11 @@ fn table(text: &mut String, title: &str, rows: &[[String; 3]]) {
     for [key, value, origin] in rows {
         let _ = writeln!(text, "  {key:first$}  {value:second$}  {origin}");
     }
+}
+
+/// What a project wrote may not pass for a line of ours.
+fn shown_whole(text: String) -> String {
+    visible(&text).into_owned()
 }
 
 /// Text without quotes, everything else as JSON.

@@ -2,10 +2,10 @@
 
 use super::check::{check, layer_of};
 use crate::print;
-use crate::voice::{Voice, harmless};
+use crate::voice::Voice;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use stockade::{NoticeWeight, RealFiles, SettingsErrors, SettingsFile, Shape};
+use stockade::{NoticeWeight, RealFiles, SettingsErrors, SettingsFile, Shape, visible};
 
 /// Says of each file whether it is in order.
 pub(crate) fn main(shape: Option<Shape>, files: &[PathBuf]) -> ExitCode {
@@ -14,9 +14,10 @@ pub(crate) fn main(shape: Option<Shape>, files: &[PathBuf]) -> ExitCode {
     for path in files {
         match validate(path, shape) {
             Ok((shape, warnings)) => {
-                text.push_str(&format!("{}: in order, {} settings\n", path.display(), shape.owner()));
+                let name = path.to_string_lossy();
+                text.push_str(&format!("{}: in order, {} settings\n", visible(&name), shape.owner()));
                 for warning in warnings {
-                    text.push_str(&format!("  {}\n", warning.replace('\n', "\n  ")));
+                    text.push_str(&format!("  {}\n", visible(&warning)));
                 }
             }
             Err(errors) => {
@@ -25,7 +26,7 @@ pub(crate) fn main(shape: Option<Shape>, files: &[PathBuf]) -> ExitCode {
             }
         }
     }
-    let printed = print::text(&harmless(&text));
+    let printed = print::text(&text);
     if wrong { ExitCode::FAILURE } else { printed }
 }
 

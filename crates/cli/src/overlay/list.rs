@@ -1,6 +1,6 @@
 //! `stockade overlays`.
 
-use super::{Refusal, store};
+use super::{Refusal, shown, store};
 use crate::args::format_moment;
 use crate::voice::Voice;
 use crate::{print, refuse};
@@ -24,7 +24,7 @@ pub(crate) fn main(form: Form) -> ExitCode {
 fn list(form: Form) -> Result<ExitCode, Refusal> {
     let overlays = store().list()?;
     Ok(match form {
-        Form::Json => print::json(&overlays.iter().map(as_json).collect::<Vec<_>>()),
+        Form::Json => shown::json(&overlays.iter().map(as_json).collect::<Vec<_>>()),
         Form::Text if overlays.is_empty() => print::text("no overlays\n"),
         Form::Text => print::text(&table(&overlays)),
     })

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stockade::{
     BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NetworkHandle, NoticeWeight, Plan,
-    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WallLayer,
+    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WallLayer, visible,
 };
 use terminal::Terminal;
 pub(crate) use terminal::window_size;
@@ -321,8 +321,8 @@ fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
             continue;
         }
         match notice.weight {
-            NoticeWeight::Warning => voice.warning(&notice.text),
-            NoticeWeight::Detail => voice.detail(&notice.text),
+            NoticeWeight::Warning => voice.warning(visible(&notice.text)),
+            NoticeWeight::Detail => voice.detail(visible(&notice.text)),
         }
         said.push(&notice.text);
     }

@@ -1,8 +1,8 @@
 //! What is said when settings change during a run.
 
 use crate::voice::Voice;
-use std::path::{Path, PathBuf};
-use stockade::Event;
+use std::path::PathBuf;
+use stockade::{Event, visible};
 
 /// Tells of changed settings: at once, or after the run where the terminal belongs to the command.
 #[derive(Debug)]
@@ -69,10 +69,10 @@ fn words(event: &Event) -> Vec<Word> {
             if !mended.is_empty() {
                 words.push(Word::Warning(format!("{} is in order again and holds", names(mended))));
             }
-            words.extend(notices.iter().cloned().map(Word::Warning));
+            words.extend(notices.iter().map(|text| Word::Warning(visible(text).into_owned())));
             let told = |(lines, when): (&[String], &str)| match lines {
                 [] => String::new(),
-                lines => format!("\n  {when}: {}", lines.join("; ")),
+                lines => format!("\n  {when}: {}", visible(&lines.join("; "))),
             };
             let changes: String =
                 [(&**applied, "from now on"), (&**later, "from the next command on")].map(told).concat();
@@ -84,7 +84,7 @@ fn words(event: &Event) -> Vec<Word> {
 }
 
 fn names(files: &[PathBuf]) -> String {
-    files.iter().map(|file| Path::display(file).to_string()).collect::<Vec<_>>().join(", ")
+    files.iter().map(|file| visible(&file.to_string_lossy()).into_owned()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

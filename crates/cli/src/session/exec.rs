@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use stockade::{
     CommandLine, Event, IgnoreList, Limits, NoticeWeight, Outcome, RemoteRun, SessionClient, SessionName,
-    WindowSize,
+    WindowSize, visible,
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -147,8 +147,8 @@ impl Following {
                 self.voice.warning(text);
             }
             Event::Notice(notice) => match notice.weight {
-                NoticeWeight::Warning => self.voice.warning(notice.text),
-                NoticeWeight::Detail => self.voice.detail(notice.text),
+                NoticeWeight::Warning => self.voice.warning(visible(&notice.text)),
+                NoticeWeight::Detail => self.voice.detail(visible(&notice.text)),
             },
             _ => {}
         }

@@ -139,6 +139,8 @@ async fn stop_of(input: &mut Option<JoinHandle<Stop>>) -> Stop {
 
 /// Caller to session. A terminal has no end of file, only the character for it.
 async fn type_in(mut from: Inlet, mut to: Outlet, mut keys: Option<Keys>) -> Stop {
+    // Asked before the first byte: a terminal that has hung up no longer says that it is one.
+    let typed_by_hand = rustix::termios::isatty(io::stdin());
     let mut buffer = vec![0; STEP];
     let mut fresh_line = true;
     loop {
@@ -163,7 +165,7 @@ async fn type_in(mut from: Inlet, mut to: Outlet, mut keys: Option<Keys>) -> Sto
         }
         fresh_line = through.last() == Some(&b'\n');
     }
-    if rustix::termios::isatty(io::stdin()) {
+    if typed_by_hand {
         return Stop::HungUp;
     }
     // In the middle of a line the first one only ends the line's part so far.

@@ -2,7 +2,10 @@
 
 mod applying;
 mod conflicts;
+mod hidden;
 mod hostile;
+mod leftovers;
+mod patch;
 mod running;
 mod walls;
 

@@ -3,6 +3,7 @@
 use crate::act;
 use crate::support::{Answer, Snapshot, World, each_caller};
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 
 /// At the root of the workspace: shells, editors, agents and their tools read these.
@@ -255,5 +256,66 @@ fn project_settings_only_tighten() {
         world.probe(["write", ".bashrc"]).errno(&["EROFS"]);
         world.probe(act!["write", &outside]).errno(&["EROFS"]);
         world.probe(act!["write", &plain]).errno(&["EROFS"]);
+    });
+}
+
+/// A repository made below another does not end what the outer one's settings forbid.
+#[test]
+fn a_new_repository_does_not_silence_the_project_above() {
+    for make in ["mkdir .git", "git init -q ."] {
+        each_caller(|world| {
+            world.dir(".git");
+            let plans = world.file("plans/a", "plan");
+            let denied = serde_json::json!({"filesystem": {"denyRead": [plans]}}).to_string();
+            world.file(".stockade.json", &denied);
+            let below = world.dir("sub");
+            world.run().at(&below).shell("cat ../plans/a").exits(1);
+            world.run().at(&below).shell(make).exits(0);
+            assert!(below.join(".git").exists(), "{make}");
+            world.run().at(&below).shell("cat ../plans/a").exits(1);
+            fs::remove_file(world.ws.join(".stockade.json")).expect("remove");
+            world.run().at(&below).shell("cat ../plans/a").exits(0);
+            let claude = serde_json::json!({"sandbox": {"filesystem": {"denyRead": [plans]}}}).to_string();
+            world.file(".claude/settings.json", claude);
+            world.run().opt("--claude").at(&below).shell("cat ../plans/a").exits(1);
+        });
+    }
+}
+
+/// What git's configuration includes, and where it takes hooks from, is as good as the configuration.
+#[test]
+fn what_git_is_told_to_include_stays_as_it_is() {
+    each_caller(|world| {
+        world.file(".git/HEAD", "ref: refs/heads/main\n");
+        world.dir(".git/objects");
+        world.dir(".git/refs");
+        world.file(
+            ".git/config",
+            "[include]\n\tpath = ../team.gitconfig\n\tpath = ../conf/new\n[core]\n\thooksPath = .githooks\n",
+        );
+        let team = world.file("team.gitconfig", "[user]\n\tname = T\n");
+        let hook = world.file(".githooks/pre-commit", "host");
+        let spare = world.file("spare", "evil");
+        let before = Snapshot::of(&world.ws, &[]);
+        let mut acts = attacks(&team, &spare);
+        acts.extend(attacks(&hook, &spare));
+        all_refused(&world.run().batch(acts));
+        Snapshot::of(&world.ws, &[]).same_as(&before, "after attacks on included files");
+        for text in ["mkdir -p conf && echo x > conf/new", "echo x > .githooks/post-commit"] {
+            assert_ne!(world.run().shell(text).code(), 0, "{text}");
+        }
+        assert!(!world.ws.join("conf/new").exists());
+        world.run().shell("echo x > other").exits(0);
+    });
+}
+
+/// What is wrong with git's settings is said in a line that can be read.
+#[test]
+fn a_refused_git_setting_is_told_in_plain_words() {
+    each_caller(|world| {
+        let ran = world.run().shell("git init -q . && git config core.fsmonitor evil");
+        assert_ne!(ran.code(), 0, "{ran}");
+        ran.complains(&["core.fsmonitor", "a person can make this change"]);
+        assert!(!ran.err().contains("\\nhint"), "{ran}");
     });
 }

@@ -45,8 +45,8 @@ async fn reach(ward: &Arc<Ward>, head: &Head) -> Result<Admitted, Answer> {
     let target = Target::parse(head.target.as_bytes(), None);
     let target = target.map_err(|_| Answer::bad(BadRequest::Target))?;
     if let Some(host) = &head.host {
-        let named = Target::parse(host, Some(target.port));
-        if named.is_ok_and(|named| named.host != target.host) {
+        let named = Target::parse(host, Some(target.port)).map_err(|_| Answer::bad(BadRequest::Host))?;
+        if named != target {
             return Err(Answer::bad(BadRequest::Differ));
         }
     }

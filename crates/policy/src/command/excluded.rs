@@ -6,7 +6,9 @@ use super::strict::is_reserved;
 use super::strip::{Purpose, Stripped, strip};
 use super::{CommandRules, Excluded};
 use crate::policy::Policy;
-use crate::{Files, Request};
+use crate::{CommandLine, Files, Request};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -16,7 +18,15 @@ pub(crate) struct Bench<'a> {
     request: &'a Request,
     files: &'a dyn Files,
     place: Place,
+    letters: Letters,
+    /// What was said about programs before.
+    known: RefCell<BTreeMap<String, Option<String>>>,
+    /// How many more files are looked at.
+    patience: Cell<usize>,
 }
+
+/// How many redirections of one text are looked at: each may be a walk through the workspace.
+const MOST_REDIRECTIONS: usize = 16;
 
 /// Whether paths can be told from the request's directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,6 +34,14 @@ enum Place {
     Fixed,
     /// A part of the text goes somewhere else first.
     Moved,
+}
+
+/// Whether a shell reads the letters of the text as they are read here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    Plain,
+    /// In its character set the second half of a letter may look like a quote or a backslash.
+    Foreign,
 }
 
 /// Why a command stays behind walls.
@@ -42,11 +60,13 @@ impl<'a> Bench<'a> {
     ) -> Self {
         let moves = |part: &Part<'_>| {
             let stripped = strip(part, Purpose::Deny);
-            let program = stripped.command().first().and_then(|word| word.value.as_deref());
-            matches!(program, Some("cd" | "pushd" | "popd"))
+            let mut programs = stripped.stages.iter().filter_map(|words| words.first()?.value.as_deref());
+            programs.any(|program| matches!(program, "cd" | "pushd" | "popd"))
         };
         let place = if parts.iter().any(moves) { Place::Moved } else { Place::Fixed };
-        Self { policy, request, files, place }
+        let known = RefCell::new(BTreeMap::new());
+        let letters = letters(policy, request);
+        Self { policy, request, files, place, letters, known, patience: Cell::new(MOST_REDIRECTIONS) }
     }
 
     fn rules(&self) -> &'a CommandRules {
@@ -69,12 +89,18 @@ impl<'a> Bench<'a> {
 
     /// What speaks against a listed command.
     fn objection(&self, part: &Part<'_>, stripped: &Stripped<'_, '_>) -> Option<String> {
-        if let Some(option) = stripped.unknown_option {
-            return Some(format!("the option {option} in front of it is not known here"));
+        if self.letters == Letters::Foreign {
+            return Some("it has letters outside ASCII, and the locale is not UTF-8".to_owned());
+        }
+        if let Some(word) = stripped.unknown_word {
+            return Some(format!("{word} in front of it is not known here"));
+        }
+        if stripped.unfinished {
+            return Some("there is too much in front of it".to_owned());
         }
         let listed = |name: &str| self.rules().variables.iter().any(|pattern| variable_fits(pattern, name));
         if let Some(name) = stripped.assignments.iter().find(|name| listed(name)) {
-            return Some(format!("it sets {name}, which changes what programs run"));
+            return Some(format!("it sets {name}, which may change what programs run"));
         }
         for words in &stripped.stages {
             let Some(program) = words.first().and_then(|word| word.value.as_deref()) else {
@@ -93,6 +119,15 @@ impl<'a> Bench<'a> {
 
     /// Why a program is not the one it seems to be.
     fn untrusted(&self, program: &str) -> Option<String> {
+        if let Some(known) = self.known.borrow().get(program) {
+            return known.clone();
+        }
+        let told = self.look_up(program);
+        self.known.borrow_mut().insert(program.to_owned(), told.clone());
+        told
+    }
+
+    fn look_up(&self, program: &str) -> Option<String> {
         if program.contains('/') && !program.starts_with('/') && self.place == Place::Moved {
             return Some("another part of the text goes to a different directory first".to_owned());
         }
@@ -119,22 +154,50 @@ impl<'a> Bench<'a> {
         if !path.is_absolute() && self.place == Place::Moved {
             return Some("another part of the text goes to a different directory first".to_owned());
         }
+        let Some(patience) = self.patience.get().checked_sub(1) else {
+            return Some("there are too many redirections".to_owned());
+        };
+        self.patience.set(patience);
         let told = self.policy.explain(&self.request.cwd.join(path), self.files);
         let fits = told.is_ok_and(|told| {
             let inside = self.rules().roots.iter().any(|root| told.resolved.starts_with(root));
             inside
                 && match redirection.direction {
                     Direction::In => told.read.allowed,
-                    Direction::Out => told.write.allowed,
+                    // What is checked when commands behind walls write it, nobody would check here.
+                    Direction::Out => told.write.allowed && !self.rules().is_obeyed(&told.resolved),
                 }
         });
         (!fits).then(|| format!("it redirects to {target}, which commands may not use"))
     }
 }
 
+/// How the shell of a request reads its text.
+fn letters(policy: &Policy, request: &Request) -> Letters {
+    let CommandLine::Shell(text) = &request.command else { return Letters::Plain };
+    if text.as_encoded_bytes().is_ascii() {
+        return Letters::Plain;
+    }
+    let inherited = request.environment.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let set = policy.environment.set.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+    let odd = |(name, value): (&OsStr, &OsStr)| {
+        let counts = ["LC_ALL", "LC_CTYPE", "LANG"].iter().any(|known| name == *known);
+        counts && !value.to_str().is_some_and(is_plain_locale)
+    };
+    if inherited.chain(set).any(odd) { Letters::Foreign } else { Letters::Plain }
+}
+
+fn is_plain_locale(name: &str) -> bool {
+    let (name, _) = name.split_once('@').unwrap_or((name, ""));
+    let set = name.split_once('.').map(|(_, set)| set.to_ascii_lowercase());
+    matches!(name, "" | "C" | "POSIX") || matches!(set.as_deref(), Some("utf-8" | "utf8"))
+}
+
 fn variable_fits(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => pattern == name,
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),
+        (Some(end), None) => name.ends_with(end),
+        (None, Some(beginning)) => name.starts_with(beginning),
+        (None, None) => pattern == name,
     }
 }

@@ -49,10 +49,12 @@ impl Lookup<'_> {
                 Err(other) => return Err(other),
             }
             let place = directory.join(program);
-            match self.files.look(&place) {
-                Ok(found) if found.kind == FileKind::Directory => {}
-                Ok(_) => return self.trusted(&place),
-                Err(_) => {}
+            if self.files.look(&place).is_ok_and(|found| found.kind != FileKind::Directory) {
+                self.trusted(&place)?;
+                // Shells go on behind what they cannot run: another file, a link that leads nowhere.
+                if self.files.runs(&place) {
+                    return Ok(());
+                }
             }
         }
         // A program that is nowhere does not run; one that the shell has built in needs no file.

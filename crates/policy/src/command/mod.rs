@@ -6,6 +6,9 @@
 
 mod deny;
 mod excluded;
+mod heredoc;
+mod inner;
+mod inspect;
 mod lookup;
 mod part;
 mod pattern;
@@ -17,10 +20,12 @@ mod strip;
 mod tests;
 mod tree;
 mod word;
+mod wrappers;
 
-pub(crate) use deny::{Denied, DenyRule, is_hidden};
+pub(crate) use deny::{Denied, DenyRule};
 pub(crate) use excluded::Bench;
-pub(crate) use part::{Part, Reading};
+pub(crate) use inspect::{Inspector, Seen};
+pub(crate) use part::Reading;
 pub(crate) use pattern::CommandPattern;
 pub(crate) use reading::{Opinions, read};
-pub(crate) use rules::{CommandRules, Excluded};
+pub(crate) use rules::{CommandRules, Excluded, Obeyed};

@@ -61,6 +61,8 @@ pub(crate) enum Doubt {
     Length,
     #[error("it is nested too deeply to be looked at")]
     Depth,
+    #[error("it has too many commands to be looked at")]
+    Parts,
     #[error("a quote or a bracket is not closed")]
     Unclosed,
     #[error("a line ends inside a word")]

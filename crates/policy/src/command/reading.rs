@@ -9,6 +9,9 @@ use std::ffi::OsString;
 /// Longer texts are not looked at.
 const LONGEST: usize = 64 * 1024;
 
+/// Nor are those with more brackets inside each other.
+const DEEPEST: usize = 50;
+
 /// How many readers have to agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opinions {
@@ -23,20 +26,19 @@ pub(crate) fn read(command: &CommandLine, opinions: Opinions) -> Reading<'_> {
     match command {
         CommandLine::Argv(words) => read_argv(words),
         CommandLine::Shell(text) => match text.to_str() {
-            Some(text) => read_with(text, opinions),
+            Some(text) => read_text(text, opinions),
             None => unread(text.to_string_lossy(), Doubt::Encoding),
         },
     }
 }
 
 /// Takes a shell text apart.
-pub(crate) fn read_text(text: &str) -> Reading<'_> {
-    read_with(text, Opinions::Two)
-}
-
-fn read_with(text: &str, opinions: Opinions) -> Reading<'_> {
+pub(super) fn read_text(text: &str, opinions: Opinions) -> Reading<'_> {
     if text.len() > LONGEST {
         return unread(Cow::Borrowed(text), Doubt::Length);
+    }
+    if is_deep(text) {
+        return unread(Cow::Borrowed(text), Doubt::Depth);
     }
     let strict = strict::read(text);
     match strict {
@@ -47,8 +49,11 @@ fn read_with(text: &str, opinions: Opinions) -> Reading<'_> {
             let (seen, doubt) = tree::read(text);
             compare(parts, seen, doubt)
         }
-        Err(doubt) => {
-            let (parts, _) = tree::read(text);
+        // What has been seen is enough for rules that deny.
+        Err((doubt @ Doubt::Parts, parts)) => Reading { parts, doubt: Some(doubt) },
+        Err((doubt, begun)) => {
+            let (seen, _) = tree::read(text);
+            let parts = if seen.is_empty() { begun } else { seen };
             if parts.is_empty() {
                 unread(Cow::Borrowed(text), doubt)
             } else {
@@ -99,10 +104,25 @@ fn has_words(part: &Part<'_>) -> bool {
 }
 
 fn agree(one: &Part<'_>, other: &Part<'_>) -> bool {
-    let words = |part: &Part<'_>| {
-        part.words.iter().map(|word| word.raw.as_bytes().as_ptr_range()).collect::<Vec<_>>()
+    let same = |(one, other): (&Word<'_>, &Word<'_>)| {
+        one.raw.as_bytes().as_ptr_range() == other.raw.as_bytes().as_ptr_range()
     };
-    one.assignments == other.assignments && words(one) == words(other)
+    one.assignments == other.assignments
+        && one.words.len() == other.words.len()
+        && one.words.iter().zip(&other.words).all(same)
+}
+
+/// Whether brackets are opened in brackets as nobody writes them, quoted or not. Readers take long over those.
+fn is_deep(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEPEST
+    })
 }
 
 /// Whether a text is one line of letters that mean themselves.

@@ -1,9 +1,10 @@
 //! The rules about whole commands, merged.
 
 use super::deny::DenyRule;
-use super::pattern::CommandPattern;
+use super::pattern::{CommandPattern, glob};
 use crate::{Approval, RuleRef};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// What the settings say about whole commands.
 #[derive(Clone, Debug)]
@@ -20,12 +21,23 @@ pub(crate) struct CommandRules {
     pub(crate) fallback: Option<RuleRef>,
     /// Whether a person is asked about a command behind walls.
     pub(crate) behind_walls: Approval,
-    /// Variables that change what a program runs, `*` at the end for several.
+    /// Variables that change nothing about what a program runs, `*` at the end for several.
     pub(crate) variables: Vec<String>,
     /// Programs that change the shell itself or run text.
     pub(crate) never: Vec<String>,
     /// What commands behind walls may write, without links.
     pub(crate) roots: Vec<PathBuf>,
+    /// Files that are executed or obeyed later without anybody naming them.
+    pub(crate) obeyed: Vec<Obeyed>,
+}
+
+/// Names of files that are executed or obeyed without anybody naming them; `*` stands for anything.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Obeyed {
+    /// A file of this name.
+    File(String),
+    /// Whatever lies in a directory of this name.
+    Below(String),
 }
 
 /// Commands that run without walls.
@@ -33,6 +45,30 @@ pub(crate) struct CommandRules {
 pub(crate) struct Excluded {
     pub(crate) pattern: CommandPattern,
     pub(crate) rule: RuleRef,
+}
+
+impl Obeyed {
+    /// What a path of the review's list means here. Hidden names count anyhow.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        let mut names = path.rsplit('/');
+        let last = names.next()?;
+        if path.starts_with('$') || path.split('/').any(|name| name.starts_with('.')) {
+            return None;
+        }
+        let is_any = |name: &&str| name.bytes().all(|byte| byte == b'*');
+        match is_any(&last) {
+            false => Some(Self::File(last.to_owned())),
+            true => names.find(|name| !is_any(name)).map(|name| Self::Below(name.to_owned())),
+        }
+    }
+
+    fn fits(&self, names: &[&[u8]]) -> bool {
+        match (self, names.split_last()) {
+            (Self::File(name), Some((last, _))) => glob(name.as_bytes(), last),
+            (Self::Below(name), Some((_, above))) => above.contains(&name.as_bytes()),
+            (_, None) => false,
+        }
+    }
 }
 
 impl CommandRules {
@@ -49,7 +85,19 @@ impl CommandRules {
             variables: Vec::new(),
             never: Vec::new(),
             roots: Vec::new(),
+            obeyed: Vec::new(),
         }
+    }
+
+    /// Whether a file below a writable directory is obeyed later: a hidden one, or one of the list.
+    pub(crate) fn is_obeyed(&self, path: &Path) -> bool {
+        let root =
+            self.roots.iter().filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len());
+        let inside = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+        let names: Vec<&[u8]> = inside.iter().map(|name| name.as_bytes()).collect();
+        names.iter().any(|name| name.starts_with(b"."))
+            || path.iter().any(|name| name == ".git")
+            || self.obeyed.iter().any(|obeyed| obeyed.fits(&names))
     }
 
     /// Whether any rule depends on what a text says.

@@ -1,11 +1,19 @@
 //! A reader for the plain part of the shell's language. It stops at whatever two shells, or two readers, could
 //! take in two ways: what it returns is what every shell runs.
 
+use super::heredoc::Waiting;
 use super::part::{Direction, Doubt, Part, Redirection, Word};
+use super::word::is_plain;
 use std::borrow::Cow;
 
 /// Deeper nesting is not written by people.
 const DEEPEST: usize = 16;
+
+/// More commands in one text are not looked at.
+pub(super) const MOST_PARTS: usize = 1000;
+
+/// Longer numbers of descriptors are words to some shells.
+const LONGEST_NUMBER: usize = 3;
 
 /// Words that begin something other than a simple command.
 const RESERVED: [&str; 21] = [
@@ -13,16 +21,19 @@ const RESERVED: [&str; 21] = [
     "function", "coproc", "in", "[[", "]]", "{", "}",
 ];
 
-/// Takes a whole text apart.
-pub(super) fn read(text: &str) -> Result<Vec<Part<'_>>, Doubt> {
+/// Takes a whole text apart. Where it stops, with what it has seen by then.
+pub(super) fn read(text: &str) -> Result<Vec<Part<'_>>, (Doubt, Vec<Part<'_>>)> {
     if text.bytes().any(|byte| (byte < b' ' && byte != b'\t' && byte != b'\n') || byte == 0x7f) {
-        return Err(Doubt::Control);
+        return Err((Doubt::Control, Vec::new()));
     }
     let mut reader = Reader::new(text);
-    reader.list(Closer::End)?;
+    let end = reader.list(Closer::End);
     let mut parts = reader.parts;
     parts.sort_by_key(|part| part.start);
-    Ok(parts)
+    match end {
+        Ok(()) => Ok(parts),
+        Err(doubt) => Err((doubt, parts)),
+    }
 }
 
 /// What one word means, if the word is all there is.
@@ -54,6 +65,11 @@ pub(super) fn is_boundary(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }
 
+/// Bytes of file names that no shell looks at.
+fn is_plain_name(byte: u8) -> bool {
+    is_name(byte) || matches!(byte, b'.' | b'/' | b'-')
+}
+
 /// What ends a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closer {
@@ -81,27 +97,6 @@ impl Stage {
     }
 }
 
-/// A here-document whose body has not come yet.
-struct Waiting<'t> {
-    delimiter: &'t str,
-    tabs: Tabs,
-    body: Body,
-}
-
-/// Whether tabs in front of a here-document's lines count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tabs {
-    Kept,
-    Dropped,
-}
-
-/// Whether a here-document's body is looked at by the shell.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Body {
-    Literal,
-    Expanded,
-}
-
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
@@ -109,7 +104,7 @@ pub(super) struct Reader<'t> {
     pub(super) end: usize,
     depth: usize,
     parts: Vec<Part<'t>>,
-    waiting: Vec<Waiting<'t>>,
+    pub(super) waiting: Vec<Waiting<'t>>,
 }
 
 impl<'t> Reader<'t> {
@@ -131,12 +126,23 @@ impl<'t> Reader<'t> {
     }
 
     /// Spaces, tabs, and lines that go on.
-    fn blanks(&mut self) {
+    fn blanks(&mut self) -> Result<(), Doubt> {
         loop {
             match (self.peek(), self.peek_at(1)) {
                 (Some(b' ' | b'\t'), _) => self.at += 1,
-                (Some(b'\\'), Some(b'\n')) => self.at += 2,
-                _ => return,
+                (Some(b'\\'), Some(b'\n')) => {
+                    // The shell takes these two letters out before it looks for operators, so that the ones on
+                    // either side become neighbours. Only between blanks and words does that change nothing.
+                    let before = self.at.checked_sub(1).and_then(|place| self.text.as_bytes().get(place));
+                    let after = self.peek_at(2);
+                    let apart = matches!(before, Some(b' ' | b'\t'))
+                        && after.is_some_and(|byte| matches!(byte, b' ' | b'\t') || is_plain(byte));
+                    if !apart || !self.waiting.is_empty() {
+                        return Err(Doubt::Continuation);
+                    }
+                    self.at += 2;
+                }
+                _ => return Ok(()),
             }
         }
     }
@@ -153,7 +159,7 @@ impl<'t> Reader<'t> {
         self.depth += 1;
         let mut stage = Stage::Open;
         loop {
-            self.blanks();
+            self.blanks()?;
             let Some(byte) = self.peek() else {
                 let whole = closer == Closer::End && !stage.wants() && self.waiting.is_empty();
                 self.depth -= 1;
@@ -246,7 +252,7 @@ impl<'t> Reader<'t> {
         self.list(closer)?;
         let mut behind = Part::default();
         loop {
-            self.blanks();
+            self.blanks()?;
             // A number in front of a redirection is part of it; anything else is told by the caller.
             let digits = (0..)
                 .take_while(|ahead| self.peek_at(*ahead).is_some_and(|byte| byte.is_ascii_digit()))
@@ -255,6 +261,9 @@ impl<'t> Reader<'t> {
             let both = digits == 0 && self.sees("&>");
             if !follows && !both {
                 break;
+            }
+            if digits > LONGEST_NUMBER {
+                return Err(Doubt::Grammar);
             }
             self.at += digits;
             self.redirection(&mut behind, Adjacent::No)?;
@@ -276,7 +285,7 @@ impl<'t> Reader<'t> {
         let mut both = false;
         loop {
             let before = self.at;
-            self.blanks();
+            self.blanks()?;
             let Some(byte) = self.peek() else { break };
             match byte {
                 b'\n' | b';' | b'|' | b')' => break,
@@ -296,6 +305,9 @@ impl<'t> Reader<'t> {
             until = self.at;
         }
         part.text = Cow::Borrowed(&self.text[part.start..until]);
+        if self.parts.len() == MOST_PARTS {
+            return Err(Doubt::Parts);
+        }
         self.parts.push(part);
         Ok(())
     }
@@ -306,6 +318,9 @@ impl<'t> Reader<'t> {
         let word = self.word()?;
         let redirected = matches!(self.peek(), Some(b'<' | b'>'));
         if redirected && word.raw.bytes().all(|byte| byte.is_ascii_digit()) {
+            if word.raw.len() > LONGEST_NUMBER {
+                return Err(Doubt::Grammar);
+            }
             return self.redirection(part, Adjacent::No);
         }
         if redirected && word.raw.starts_with('{') {
@@ -366,8 +381,11 @@ impl<'t> Reader<'t> {
         let number = target.raw.strip_suffix('-').unwrap_or(target.raw);
         let copies = number.bytes().all(|byte| byte.is_ascii_digit());
         let direction = match operator {
-            "<&" | ">&" if copies => return Ok(()),
+            "<&" | ">&" if copies && number.len() <= LONGEST_NUMBER => return Ok(()),
+            ">&" if copies => return Err(Doubt::Grammar),
             "<&" => return Err(Doubt::Grammar),
+            // bash expands this target twice: what quotes protect the first time runs the second time.
+            ">&" | "&>" | "&>>" if !target.raw.bytes().all(is_plain_name) => return Err(Doubt::Expansion),
             "<" => Direction::In,
             _ => Direction::Out,
         };
@@ -377,7 +395,7 @@ impl<'t> Reader<'t> {
 
     /// The word after a redirection.
     fn target(&mut self) -> Result<Word<'t>, Doubt> {
-        self.blanks();
+        self.blanks()?;
         let start = self.at;
         if self.sees("<(") || self.sees(">(") {
             self.substitution()?;
@@ -395,58 +413,6 @@ impl<'t> Reader<'t> {
         self.at += 2;
         self.list(Closer::Parenthesis)?;
         if self.peek().is_none_or(is_boundary) { Ok(()) } else { Err(Doubt::Expansion) }
-    }
-
-    fn here_document(&mut self) -> Result<(), Doubt> {
-        self.at += 2;
-        let tabs = if self.peek() == Some(b'-') { Tabs::Dropped } else { Tabs::Kept };
-        self.at += usize::from(tabs == Tabs::Dropped);
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
-        let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'));
-        self.at += usize::from(quote.is_some());
-        let start = self.at;
-        while self.peek().is_some_and(is_name) {
-            self.at += 1;
-        }
-        let delimiter = &self.text[start..self.at];
-        if quote.is_some() {
-            if self.peek() != quote {
-                return Err(Doubt::HereDocument);
-            }
-            self.at += 1;
-        }
-        if delimiter.is_empty() || !self.peek().is_none_or(is_boundary) {
-            return Err(Doubt::HereDocument);
-        }
-        let body = if quote.is_some() { Body::Literal } else { Body::Expanded };
-        self.waiting.push(Waiting { delimiter, tabs, body });
-        Ok(())
-    }
-
-    /// The bodies of the here-documents of the line that has just ended.
-    fn bodies(&mut self) -> Result<(), Doubt> {
-        for document in std::mem::take(&mut self.waiting) {
-            let start = self.at;
-            let stop = loop {
-                if self.at >= self.end {
-                    return Err(Doubt::HereDocument);
-                }
-                let rest = &self.text[self.at..self.end];
-                let line = rest.split('\n').next().unwrap_or(rest);
-                let begun = self.at;
-                self.at = (self.at + line.len() + 1).min(self.end);
-                let line = if document.tabs == Tabs::Dropped { line.trim_start_matches('\t') } else { line };
-                if line == document.delimiter {
-                    break begun;
-                }
-            };
-            if document.body == Body::Expanded {
-                self.within(start, stop, Self::expanded)?;
-            }
-        }
-        Ok(())
     }
 
     /// Looks at one stretch of the text as if it were all.

@@ -2,34 +2,14 @@
 
 use super::part::{Part, Word};
 use super::strict::assigned;
+use super::wrappers::{self, Assigns, Wrapper};
 use std::borrow::Cow;
 
-/// A program whose arguments are another command.
-struct Wrapper {
-    name: &'static str,
-    /// Options without a value.
-    flags: &'static [&'static str],
-    /// Options with a value, as the next word or behind it.
-    values: &'static [&'static str],
-    /// How many words stand between the options and the command.
-    operands: usize,
-    /// Whether words like `A=b` in front of the command are assignments.
-    assigns: Assigns,
-    use_for: UseFor,
-}
+/// More wrappers in front of each other are not taken off.
+const MOST_STAGES: usize = 16;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Assigns {
-    Yes,
-    No,
-}
-
-/// Which rules look behind a wrapper.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UseFor {
-    AllRules,
-    DenyRules,
-}
+/// How many words are tried where any of them may be the program.
+const MOST_GUESSES: usize = 32;
 
 /// Why a command is stripped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +27,10 @@ pub(crate) struct Stripped<'p, 't> {
     pub(crate) stages: Vec<&'p [Word<'t>]>,
     /// Variables set on the way.
     pub(crate) assignments: Vec<Cow<'t, str>>,
-    /// A wrapper has an option nobody knows here.
-    pub(crate) unknown_option: Option<&'p str>,
+    /// What of a wrapper's words nobody knows here.
+    pub(crate) unknown_word: Option<&'p str>,
+    /// There may be more behind it than the stages.
+    pub(crate) unfinished: bool,
 }
 
 impl<'p, 't> Stripped<'p, 't> {
@@ -56,96 +38,20 @@ impl<'p, 't> Stripped<'p, 't> {
     pub(crate) fn command(&self) -> &'p [Word<'t>] {
         self.stages.last().copied().unwrap_or_default()
     }
+
+    /// Takes every word for the program that may be it.
+    fn guess(&mut self, rest: &'p [Word<'t>]) {
+        self.stages.extend((0..rest.len().min(MOST_GUESSES)).map(|at| &rest[at..]));
+        self.unfinished |= rest.len() > MOST_GUESSES;
+    }
 }
 
-const WRAPPERS: [Wrapper; 16] = [
-    Wrapper {
-        assigns: Assigns::Yes,
-        ..wrapper("env", &["-i", "-", "--ignore-environment"], &["-u", "--unset"])
-    },
-    Wrapper {
-        operands: 1,
-        ..wrapper(
-            "timeout",
-            &["--foreground", "--preserve-status", "-v", "--verbose"],
-            &["-k", "--kill-after", "-s", "--signal"],
-        )
-    },
-    wrapper("nice", &[], &["-n", "--adjustment"]),
-    wrapper("nohup", &[], &[]),
-    Wrapper { assigns: Assigns::Yes, ..wrapper("time", &["-p"], &[]) },
-    wrapper("command", &[], &[]),
-    wrapper("builtin", &[], &[]),
-    wrapper("exec", &[], &[]),
-    wrapper("stdbuf", &[], &["-i", "--input", "-o", "--output", "-e", "--error"]),
-    wrapper("ionice", &["-t", "--ignore"], &["-c", "--class", "-n", "--classdata"]),
-    wrapper("setsid", &["-c", "--ctty", "-f", "--fork", "-w", "--wait"], &[]),
-    wrapper("chronic", &[], &[]),
-    Wrapper {
-        assigns: Assigns::Yes,
-        use_for: UseFor::DenyRules,
-        ..wrapper(
-            "sudo",
-            &[],
-            &[
-                "-u",
-                "--user",
-                "-g",
-                "--group",
-                "-p",
-                "--prompt",
-                "-C",
-                "--close-from",
-                "-D",
-                "--chdir",
-                "-h",
-                "--host",
-                "-r",
-                "--role",
-                "-t",
-                "--type",
-                "-T",
-                "--command-timeout",
-                "-R",
-                "--chroot",
-                "-U",
-                "--other-user",
-            ],
-        )
-    },
-    Wrapper { use_for: UseFor::DenyRules, ..wrapper("doas", &[], &["-u", "-C"]) },
-    Wrapper {
-        use_for: UseFor::DenyRules,
-        ..wrapper(
-            "xargs",
-            &[],
-            &[
-                "-n",
-                "--max-args",
-                "-P",
-                "--max-procs",
-                "-I",
-                "-L",
-                "-s",
-                "--max-chars",
-                "-d",
-                "--delimiter",
-                "-E",
-                "-a",
-                "--arg-file",
-                "--process-slot-var",
-            ],
-        )
-    },
-    Wrapper { use_for: UseFor::DenyRules, ..wrapper("busybox", &[], &[]) },
-];
-
-const fn wrapper(
-    name: &'static str,
-    flags: &'static [&'static str],
-    values: &'static [&'static str],
-) -> Wrapper {
-    Wrapper { name, flags, values, operands: 0, assigns: Assigns::No, use_for: UseFor::AllRules }
+/// What stands behind a wrapper.
+enum Behind<'p, 't> {
+    Nothing,
+    Command(&'p [Word<'t>]),
+    /// The command is among these words.
+    Somewhere(&'p [Word<'t>]),
 }
 
 /// Takes wrappers off until nothing changes.
@@ -153,89 +59,131 @@ pub(crate) fn strip<'p, 't>(part: &'p Part<'t>, purpose: Purpose) -> Stripped<'p
     let mut stripped = Stripped {
         stages: vec![part.words.as_slice()],
         assignments: part.assignments.clone(),
-        unknown_option: None,
+        unknown_word: None,
+        unfinished: false,
     };
-    while let Some(rest) = step(&mut stripped, purpose) {
-        stripped.stages.push(rest);
+    loop {
+        match step(&mut stripped, purpose) {
+            Behind::Nothing => return stripped,
+            Behind::Command(_) if stripped.stages.len() == MOST_STAGES => {
+                stripped.unfinished = true;
+                return stripped;
+            }
+            Behind::Command(rest) => stripped.stages.push(rest),
+            Behind::Somewhere(rest) => {
+                stripped.guess(rest);
+                return stripped;
+            }
+        }
     }
-    stripped
 }
 
 /// The command behind the first wrapper, if there is one.
-fn step<'p, 't>(stripped: &mut Stripped<'p, 't>, purpose: Purpose) -> Option<&'p [Word<'t>]> {
-    let words = stripped.command();
-    let (first, mut rest) = words.split_first()?;
-    let program = first.value.as_deref()?;
-    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.is(program, purpose))?;
+fn step<'p, 't>(stripped: &mut Stripped<'p, 't>, purpose: Purpose) -> Behind<'p, 't> {
+    let Some((first, words)) = stripped.command().split_first() else { return Behind::Nothing };
+    let Some(program) = first.value.as_deref() else { return Behind::Nothing };
+    if purpose == Purpose::Deny && matches!(last_name(program), "find" | "fd" | "fdfind") {
+        return executed(words);
+    }
+    let Some(wrapper) = wrappers::find(program, purpose) else { return Behind::Nothing };
+    if wrapper.is_guessed() {
+        return Behind::Somewhere(words);
+    }
+    match options(stripped, wrapper, words, purpose) {
+        Some(rest) => operands(stripped, wrapper, words, rest, purpose),
+        None if purpose == Purpose::Deny && stripped.unknown_word.is_none() => Behind::Somewhere(words),
+        None => Behind::Nothing,
+    }
+}
+
+/// What stands behind a wrapper's options, if all of them are known.
+fn options<'p, 't>(
+    stripped: &mut Stripped<'p, 't>,
+    wrapper: &Wrapper,
+    words: &'p [Word<'t>],
+    purpose: Purpose,
+) -> Option<&'p [Word<'t>]> {
+    let mut rest = words;
     while let Some(word) = rest.first() {
-        let Some(option) = word.value.as_deref() else { break };
+        let Some(option) = word.value.as_deref() else {
+            // It may be an option, a command, or several words.
+            return if purpose == Purpose::Deny && word.raw.starts_with('-') { None } else { Some(rest) };
+        };
         if option == "--" {
-            rest = &rest[1..];
-            break;
+            return Some(&rest[1..]);
         }
         if !option.starts_with('-') {
             break;
         }
         // Only says where the program lies.
-        if wrapper.name == "command" && matches!(option, "-v" | "-V") {
-            stripped.unknown_option = word.value.as_deref();
-            return None;
-        }
-        let taken = match wrapper.option(option) {
-            Some(taken) => taken,
-            None if purpose == Purpose::Exclude => {
-                stripped.unknown_option = word.value.as_deref();
-                return None;
+        let looks_up = wrapper.name == "command" && matches!(option, "-v" | "-V");
+        // Behind the first one a shell's own `time` expects the command.
+        let again = wrapper.name == "time" && purpose == Purpose::Exclude && rest.len() != words.len();
+        let taken = wrapper.option(option, purpose).filter(|_| !looks_up && !again);
+        let Some(taken) = taken else {
+            if looks_up || purpose == Purpose::Exclude {
+                stripped.unknown_word = word.value.as_deref();
             }
-            None => 1,
+            return None;
         };
         rest = rest.get(taken..)?;
     }
-    if wrapper.assigns == Assigns::Yes {
-        while let Some(name) = rest.first().and_then(set_by) {
+    Some(rest)
+}
+
+/// The command behind a wrapper's own words.
+fn operands<'p, 't>(
+    stripped: &mut Stripped<'p, 't>,
+    wrapper: &Wrapper,
+    words: &'p [Word<'t>],
+    mut rest: &'p [Word<'t>],
+    purpose: Purpose,
+) -> Behind<'p, 't> {
+    if wrapper.assigns == Assigns::Always || (wrapper.assigns == Assigns::Guessed && purpose == Purpose::Deny)
+    {
+        while let Some(name) = rest.first().and_then(|word| set_by(word, purpose)) {
             stripped.assignments.push(Cow::Owned(name.to_owned()));
             rest = &rest[1..];
         }
     }
-    // Where a number should stand, only a word that is known can be one.
-    let (operands, rest) = rest.split_at_checked(wrapper.operands)?;
-    if operands.iter().any(|word| word.value.is_none()) && purpose == Purpose::Exclude {
-        return None;
+    let Some((_, command)) = rest.split_at_checked(wrapper.operands) else { return Behind::Nothing };
+    if command.is_empty() {
+        return Behind::Nothing;
     }
-    (!rest.is_empty()).then_some(rest)
+    let own = &words[..words.len() - command.len()];
+    // A word that the shell changes may become several, and one of them the command.
+    match own.iter().find(|word| word.value.is_none()) {
+        Some(word) if purpose == Purpose::Exclude => {
+            stripped.unknown_word = Some(word.raw);
+            Behind::Nothing
+        }
+        Some(_) => Behind::Somewhere(words),
+        None => Behind::Command(command),
+    }
+}
+
+/// What `find` runs.
+fn executed<'p, 't>(words: &'p [Word<'t>]) -> Behind<'p, 't> {
+    let runs = |word: &Word<'_>| {
+        let option = word.value.as_deref().unwrap_or_default();
+        matches!(option, "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
+    };
+    match words.iter().position(runs) {
+        // The same command may run several.
+        Some(at) if words[at + 1..].iter().any(runs) => Behind::Somewhere(&words[at + 1..]),
+        Some(at) if at + 1 < words.len() => Behind::Command(&words[at + 1..]),
+        _ => Behind::Nothing,
+    }
 }
 
 /// The variable a word sets for the command behind it; quotes do not matter here.
-fn set_by<'p>(word: &'p Word<'_>) -> Option<&'p str> {
+fn set_by<'p>(word: &'p Word<'_>, purpose: Purpose) -> Option<&'p str> {
     let known = word.value.as_deref().and_then(|value| value.split_once('='));
-    known.map(|(name, _)| name).or_else(|| assigned(word.raw))
+    let guess = || assigned(word.raw).filter(|_| purpose == Purpose::Deny);
+    known.map(|(name, _)| name).or_else(guess)
 }
 
-impl Wrapper {
-    fn is(&self, program: &str, purpose: Purpose) -> bool {
-        let (directory, name) =
-            program.rsplit_once('/').map_or((None, program), |(at, name)| (Some(at), name));
-        let trusted = match purpose {
-            Purpose::Exclude => matches!(directory, None | Some("/bin" | "/usr/bin")),
-            Purpose::Deny => true,
-        };
-        name == self.name && trusted && (self.use_for == UseFor::AllRules || purpose == Purpose::Deny)
-    }
-
-    /// How many words an option takes, if it is known.
-    fn option(&self, option: &str) -> Option<usize> {
-        let number =
-            option.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-        if self.flags.contains(&option) || (self.name == "nice" && number && option != "-") {
-            return Some(1);
-        }
-        self.values.iter().find_map(|known| {
-            let rest = option.strip_prefix(known)?;
-            match (rest.is_empty(), known.starts_with("--")) {
-                (true, _) => Some(2),
-                (false, true) => rest.starts_with('=').then_some(1),
-                (false, false) => Some(1),
-            }
-        })
-    }
+/// The name of a program, wherever it lies.
+pub(super) fn last_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }

@@ -44,7 +44,10 @@ const PLAIN: [&str; 27] = [
 const SHORT: usize = 6 * 1024;
 
 /// How long another may take. There are texts whose time grows with the square of their length.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Deeper nodes are not looked at. One bracket of a text is a few nodes.
+const DEEPEST: usize = 200;
 
 /// What a kind of node means here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,7 +139,12 @@ fn walk<'t>(grammar: &Grammar, tree: &Tree, text: &'t str) -> (Vec<Part<'t>>, Op
             Class::Plain | Class::Assignment => {}
             Class::Other => doubt = doubt.or(Some(Doubt::Structure("a compound command"))),
         }
-        if cursor.goto_first_child() {
+        if parts.len() > strict::MOST_PARTS {
+            return (parts, Some(Doubt::Parts));
+        }
+        if above.len() == DEEPEST {
+            doubt = Some(Doubt::Depth);
+        } else if cursor.goto_first_child() {
             above.push(class);
             continue;
         }
@@ -158,10 +166,16 @@ fn command<'t>(node: &Node<'_>, text: &'t str) -> Part<'t> {
         match child.kind() {
             "variable_assignment" => part.assignments.extend(strict::assigned(raw).map(Cow::Borrowed)),
             "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {}
-            _ => part.words.push(Word { raw, value: strict::value(raw) }),
+            _ => part.words.push(Word { raw, value: strict::value(raw).or_else(|| plain_quote(raw)) }),
         }
     }
     part
+}
+
+/// What `$'...'` means where it means what it says. Only a guess for rules that deny.
+fn plain_quote(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix("$'")?.strip_suffix('\'')?;
+    (!inner.contains(['\\', '\''])).then_some(Cow::Borrowed(inner))
 }
 
 fn assignment<'t>(node: &Node<'_>, text: &'t str) -> Part<'t> {

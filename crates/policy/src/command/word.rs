@@ -196,7 +196,7 @@ impl<'t> Reader<'t> {
 }
 
 /// Bytes that mean themselves wherever they stand in a word.
-fn is_plain(byte: u8) -> bool {
+pub(super) fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'=' | b'@' | b'%' | b'+' | b',')
 }

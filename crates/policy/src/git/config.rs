@@ -23,6 +23,17 @@ pub fn check_git_config(text: &[u8], places: &GitPlaces) -> Result<(), GitRefusa
     Ok(())
 }
 
+/// Every value that a text gives to a key, in order. The name is spelled as git compares it: lower case but
+/// for the subsection. A key without `=` has none.
+///
+/// # Errors
+///
+/// What keeps the text from being read as git reads it.
+pub fn git_config_values(text: &[u8], name: &[u8]) -> Result<Vec<Vec<u8>>, GitRefusal> {
+    let entries = parse(text)?.into_iter().filter(|entry| entry.name == name);
+    Ok(entries.filter_map(|entry| entry.value).collect())
+}
+
 /// The keys of a text whose lines are plain, or stand in the text that is there now.
 pub(super) fn read(text: &[u8], present: &[u8]) -> Result<Vec<Entry>, GitRefusal> {
     check_size(text)?;

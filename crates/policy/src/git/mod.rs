@@ -7,6 +7,7 @@
 mod change;
 mod config;
 mod keys;
+mod lead;
 mod parse;
 mod path;
 mod places;
@@ -19,8 +20,9 @@ mod value;
 mod worktree;
 
 pub use change::check_git_config_change;
-pub use config::check_git_config;
+pub use config::{check_git_config, git_config_values};
 pub(crate) use keys::GitKeys;
+pub(crate) use lead::{Lead, LeadKind, git_config_leads};
 pub use places::GitPlaces;
 pub use pointer::{check_git_pointer, check_worktree_commondir, check_worktree_pointer};
 pub use refusal::GitRefusal;

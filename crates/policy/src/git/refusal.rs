@@ -22,6 +22,7 @@ impl GitRefusal {
     }
 }
 
+/// In one line: it becomes part of a refusal, whose line breaks are written out.
 impl fmt::Display for GitRefusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
@@ -30,11 +31,7 @@ impl fmt::Display for GitRefusal {
         if !self.key.is_empty() {
             write!(out, "{}: ", self.key)?;
         }
-        write!(
-            out,
-            "{}\nhint: if it is wanted, a person can make this change outside the sandbox",
-            self.reason
-        )
+        write!(out, "{}; if it is wanted, a person can make this change outside the sandbox", self.reason)
     }
 }
 

@@ -29,6 +29,9 @@ impl Draft {
             return self.add_rule(List::AllowWrite, Place::Literal("/".into()), "/", source);
         }
         self.add_protected();
+        if self.protection.git == OnOff::On && self.policy.manner == Manner::Native {
+            self.protect_leads(files);
+        }
         let source = self.builtin("directory that cannot be looked into");
         self.add_rule(List::Protected, Place::Unlistable, "unlistable directory", source);
     }

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::layer::Voice;
-use crate::command::{CommandPattern, Denied, DenyRule, Excluded};
+use crate::command::{CommandPattern, Denied, DenyRule, Excluded, Obeyed};
 use crate::rules::{List, Place};
 use crate::settings::commands::{CommandSettings, DenyEntry};
 use crate::settings::native::Settings;
@@ -15,6 +15,9 @@ const PLATFORMS: [&str; 4] = ["linux", "macos", "windows", "wsl"];
 
 /// Where Linux says who built it; Windows' own says so.
 const KERNEL_NAME: &str = "/proc/sys/kernel/osrelease";
+
+/// Every example is tried when settings are read, which must not take long.
+const LONGEST_EXAMPLES: usize = 64 * 1024;
 
 impl Draft {
     /// What a layer says about whole commands, but for the list of those that are refused.
@@ -57,6 +60,9 @@ impl Draft {
             if pattern.fits_all() {
                 self.warn(format!("{key} {text:?} lets every simple command run without walls"));
             }
+            if let Some(reason) = CommandPattern::futile(text) {
+                self.warn(format!("{key} {text:?} fits no command: {reason}"));
+            }
             let mut rule = self.quote(voice, &key, "");
             rule.text = format!("excludedCommands {text}");
             self.policy.commands.excluded.push(Excluded { pattern, rule });
@@ -91,6 +97,15 @@ impl Draft {
 
     /// Adds the rules that refuse commands.
     pub(super) fn apply_denied_commands(&mut self, settings: CommandSettings, voice: Voice) {
+        let examples = settings.deny.iter().flat_map(|entry| entry.matching.iter().chain(&entry.not_match));
+        if examples.map(String::len).sum::<usize>() > LONGEST_EXAMPLES {
+            return self.wrong(
+                voice,
+                "commands.deny",
+                "its examples are too long together",
+                "keep match and notMatch below 64 KiB",
+            );
+        }
         for (index, entry) in settings.deny.into_iter().enumerate() {
             self.deny_program(entry, voice, &format!("commands.deny[{index}]"));
         }
@@ -105,15 +120,31 @@ impl Draft {
                 "name a program, such as rm",
             );
         }
+        if entry.program.contains(char::is_whitespace) {
+            return self.wrong(
+                voice,
+                &format!("{key}.program"),
+                format!("{:?} is more than the name of a program", entry.program),
+                "write the first word here and the others as args; sudo and the like are looked behind anyway",
+            );
+        }
+        for (index, argument) in entry.args.iter().enumerate() {
+            if argument.is_empty() || argument.contains(char::is_whitespace) {
+                self.warn(format!(
+                    "{key}.args[{index}] {argument:?} fits no argument of an ordinary command; write one pattern for each word"
+                ));
+            }
+        }
         let mut rule = self.quote(voice, key, "");
         rule.text =
             format!("deny {}", [std::slice::from_ref(&entry.program), &entry.args].concat().join(" "));
         let what = Denied::Program { program: entry.program, arguments: entry.args };
+        let rule = DenyRule { what, reason: entry.reason, rule };
         for (examples, name, refused) in
             [(&entry.matching, "match", true), (&entry.not_match, "notMatch", false)]
         {
             for (index, example) in examples.iter().enumerate() {
-                if what.refuses_text(example) != refused {
+                if rule.refuses_text(example) != refused {
                     let reason = match refused {
                         true => format!("{example:?} should be refused by this rule and is not"),
                         false => format!("{example:?} should not be refused by this rule and is"),
@@ -123,7 +154,7 @@ impl Draft {
                 }
             }
         }
-        self.policy.commands.deny.push(DenyRule { what, reason: entry.reason, rule });
+        self.policy.commands.deny.push(rule);
     }
 
     /// Adds a rule that refuses commands by a pattern for the whole command: `rm -rf:*`. `written` is the rule
@@ -148,6 +179,11 @@ impl Draft {
         let lists = data::commands();
         self.policy.commands.variables = lists.variables;
         self.policy.commands.never = lists.never;
+        let paths = data::review().entries.into_iter().flat_map(|entry| entry.paths);
+        let mut obeyed: Vec<Obeyed> = paths.filter_map(|path| Obeyed::parse(&path)).collect();
+        obeyed.sort();
+        obeyed.dedup();
+        self.policy.commands.obeyed = obeyed;
         let workspace = self.policy.workspace.clone();
         let gives = |list: List| matches!(list, List::AllowWrite | List::ToolCache);
         let mut roots = Vec::new();

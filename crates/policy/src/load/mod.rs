@@ -7,6 +7,7 @@ mod credentials;
 mod gateway;
 mod grants;
 mod layer;
+mod leads;
 mod native;
 mod network;
 mod permissions;
@@ -247,7 +248,7 @@ impl Draft {
             };
             let trusted = file.trust == Trust::Trusted && name != presets::UNRESTRICTED;
             if file.layer == Layer::Project && !trusted {
-                self.warn(format!("{origin} ({name}) is ignored: project settings may only tighten"));
+                self.warn(format!("{origin} ({name}) is ignored: a project cannot choose the preset"));
                 continue;
             }
             if file.layer == Layer::Managed && name == presets::UNRESTRICTED {

@@ -91,7 +91,7 @@ fn main_git_directory(tree: &Path, files: &dyn Files) -> Result<PathBuf, Unfit> 
 }
 
 /// The only line of a small file.
-fn line(path: &Path, files: &dyn Files) -> Option<String> {
+pub(super) fn line(path: &Path, files: &dyn Files) -> Option<String> {
     let text = String::from_utf8(files.read(path).ok()?).ok()?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     (!line.is_empty() && !line.contains(['\n', '\0'])).then(|| line.to_owned())

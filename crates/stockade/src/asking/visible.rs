@@ -67,6 +67,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_invisible_or_turning_passes() {
+        let letters = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain('\u{200b}'..='\u{200f}');
+        for letter in letters.chain('\u{80}'..='\u{9f}').chain(['\u{feff}']) {
+            assert_eq!(visible(&letter.to_string()), letter.escape_unicode().to_string());
+        }
+    }
+
+    #[test]
     fn two_names_never_look_the_same() {
         let names = ["a\\nb", "a\nb", "a\\\\nb", "a\u{200b}b", "a\\u{200b}b", "ab"];
         for (at, one) in names.iter().enumerate() {

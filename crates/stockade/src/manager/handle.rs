@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::status::{ManagerState, ManagerStatus, SandboxInfo, SandboxStatus};
 use super::tasks::{BackgroundInfo, Place};
 use crate::routing::captured;
+use crate::session::Routing;
 use crate::{
     BackgroundOutput, BackgroundState, BoxFuture, Builder, RealFiles, Routed, Session, SessionError,
     SessionOptions, Taken,
@@ -116,14 +117,14 @@ impl Manager {
                 self.shared.session().await?
             }
         };
-        let (session, id) = match session.background(&input.command).await {
+        let (session, id) = match session.start_background((&input.command).into(), Routing::Asked).await {
             Ok(id) => (session, id),
             Err(SessionError::Prepare(error)) => return refused(error),
             Err(SessionError::Closed) => {
                 self.forget(&session)?;
                 let _turn = self.shared.turn.lock().await;
                 let session = self.shared.session().await?;
-                let id = session.background(&input.command).await?;
+                let id = session.start_background((&input.command).into(), Routing::Asked).await?;
                 (session, id)
             }
             Err(error) => return Err(error.into()),

@@ -41,7 +41,8 @@ pub(super) async fn perform(
     let command = SessionCommand::new(&input.command)
         .time_limit(input.limit())
         .output_limit(MOST_OUTPUT)
-        .bare(wish(input));
+        .bare(wish(input))
+        .asked();
     let mut run = match session.start(command).await {
         Ok(run) => run,
         Err(SessionError::Prepare(error)) => return refused(error),

@@ -5,7 +5,8 @@ use super::conflict;
 use super::copy;
 use super::error::OverlayError;
 use super::guard::Guard;
-use super::record::{Record, Stamp};
+use super::record::{Record, Stamp, Stood};
+use super::sweep;
 use super::tree::{Tree, entry};
 use rustix::fs::{AtFlags, Mode, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
@@ -63,13 +64,23 @@ pub(super) fn apply(
     wish: &Apply<'_>,
 ) -> Result<Applied, OverlayError> {
     let guard = Guard::new(wish.plan, record.workspace(), host, upper);
-    let (chosen, left_out) = sift(changes, &guard);
+    let (mut chosen, mut left_out) = sift(changes, &guard);
     if wish.on_conflict == OnConflict::Refuse {
         let conflicts = conflict::find(record, host, upper, &chosen)?;
         if !conflicts.is_empty() {
             return Err(OverlayError::Conflicts { id: id.to_owned(), conflicts });
         }
     }
+    // No force reaches into a mount.
+    chosen.retain(|change| {
+        let mounted = host.is_mounted(&change.path);
+        if mounted {
+            let reason = "something else is mounted there now".to_owned();
+            left_out.push(LeftOut { path: change.path.clone(), reason });
+        }
+        !mounted
+    });
+    sweep::drafts(host, &chosen);
     let mut hand = Hand {
         record,
         host,
@@ -177,7 +188,11 @@ impl Hand<'_> {
                     }
                     let special = change.before.filter(|before| before.kind == after.kind);
                     let special = special.map_or(0, |before| before.mode & 0o7000);
-                    self.modes.insert(path.clone(), special | (after.mode & 0o777));
+                    let mode = special | (after.mode & 0o777);
+                    self.modes.insert(path.clone(), mode);
+                    if let Ok(found) = place.look() {
+                        self.record.note_stood(path, Stood { inode: found.st_ino, mode });
+                    }
                 }
                 EntryKind::File => {
                     let before = place.look().ok().filter(|found| entry(found).kind == EntryKind::File);

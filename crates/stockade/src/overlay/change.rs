@@ -135,11 +135,13 @@ impl Selection {
 }
 
 /// A path for people: as it is where that is plain, in quotes with escapes where it holds line breaks, escape
-/// sequences or bytes that are no text.
+/// sequences or bytes that are no text. The workspace itself is a point.
 pub fn quoted(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
-    let is_plain =
-        |text: &&str| !text.is_empty() && !text.contains('"') && matches!(visible(text), Cow::Borrowed(_));
+    if bytes.is_empty() {
+        return ".".to_owned();
+    }
+    let is_plain = |text: &&str| !text.contains('"') && matches!(visible(text), Cow::Borrowed(_));
     if let Some(text) = path.to_str().filter(is_plain) {
         return text.to_owned();
     }
@@ -183,7 +185,7 @@ mod tests {
             (b"\x1b[2Jx", "\"\\033[2Jx\""),
             (b"\xff\"", "\"\\377\\\"\""),
             ("\u{202e}x".as_bytes(), "\"\\342\\200\\256x\""),
-            (b"", "\"\""),
+            (b"", "."),
         ] {
             assert_eq!(quoted(Path::new(OsStr::from_bytes(name))), shown);
         }

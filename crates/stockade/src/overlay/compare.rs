@@ -6,6 +6,7 @@
 
 use super::change::{Change, EntryKind};
 use super::error::OverlayError;
+use super::record::{Moment, Record, Stood};
 use super::tree::{Tree, entry, is_whiteout, join};
 use rustix::fs::{SeekFrom, Stat, seek};
 use rustix::io::Errno;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 const OPAQUE: &str = "user.overlay.opaque";
 
 /// All differences, in the order of paths.
-pub(super) fn changes(host: &Tree, upper: &Tree) -> Result<Vec<Change>, OverlayError> {
-    let mut found = Found { host, upper, changes: Vec::new(), ahead: vec![PathBuf::new()] };
+pub(super) fn changes(record: &Record, host: &Tree, upper: &Tree) -> Result<Vec<Change>, OverlayError> {
+    let mut found = Found { record, host, upper, changes: Vec::new(), ahead: vec![PathBuf::new()] };
     while let Some(directory) = found.ahead.pop() {
         found.directory(&directory)?;
     }
@@ -28,7 +29,27 @@ pub(super) fn changes(host: &Tree, upper: &Tree) -> Result<Vec<Change>, OverlayE
     Ok(changes)
 }
 
+/// Notes directories that the layer reaches into, for as long as it can be told how they were.
+pub(super) fn note_directories(record: &mut Record, host: &Tree, upper: &Tree) {
+    let mut ahead = vec![PathBuf::new()];
+    while let Some(directory) = ahead.pop() {
+        for name in upper.names(&directory).unwrap_or_default() {
+            let path = join(&directory, &name);
+            let is_directory = |found: &Stat| entry(found).kind == EntryKind::Directory;
+            let (Ok(Some(after)), Ok(Some(before))) = (upper.look(&path), host.look(&path)) else { continue };
+            if !is_directory(&after) || !is_directory(&before) {
+                continue;
+            }
+            if record.stood(&path).is_none() && Moment::of_change(&before) < record.base {
+                record.note_stood(&path, Stood { inode: before.st_ino, mode: before.st_mode & 0o7777 });
+            }
+            ahead.push(path);
+        }
+    }
+}
+
 struct Found<'t> {
+    record: &'t Record,
     host: &'t Tree,
     upper: &'t Tree,
     changes: Vec<Change>,
@@ -93,7 +114,9 @@ impl Found<'_> {
     fn same(&self, path: &Path, before: &Stat, after: &Stat) -> Result<bool, OverlayError> {
         let (was, is) = (entry(before), entry(after));
         // A link's mode means nothing, and the special bits of others are never applied.
-        let same_mode = is.kind == EntryKind::Symlink || was.mode & 0o777 == is.mode & 0o777;
+        let same_mode = is.kind == EntryKind::Symlink
+            || was.mode & 0o777 == is.mode & 0o777
+            || (was.kind == EntryKind::Directory && !self.command_changed(path, before, is.mode));
         if was.kind != is.kind || was.size != is.size || !same_mode {
             return Ok(false);
         }
@@ -113,6 +136,12 @@ impl Found<'_> {
                 }
             }
         })
+    }
+
+    /// Whether it was a command that gave a directory these permissions. The layer holds those of every directory
+    /// a command made something in; the host's own change must not be undone by them.
+    fn command_changed(&self, path: &Path, before: &Stat, mode: u32) -> bool {
+        self.record.mode_before(path, before).is_some_and(|known| known & 0o777 != mode & 0o777)
     }
 
     /// Something the layer hides: it and everything below.

@@ -1,6 +1,6 @@
 //! What both sides changed.
 
-use super::change::{Change, EntryKind, quoted};
+use super::change::{Change, ChangeKind, EntryKind, quoted};
 use super::error::OverlayError;
 use super::record::{Moment, Record, Stamp};
 use super::tree::{Tree, entry};
@@ -54,6 +54,9 @@ struct Finder<'t> {
 
 impl Finder<'_> {
     fn look(&mut self, change: &Change) -> Result<Option<&'static str>, OverlayError> {
+        if self.host.is_mounted(&change.path) {
+            return Ok(Some("something else is mounted there now"));
+        }
         if let Some(reason) = self.way(change.path.parent().unwrap_or(Path::new("")))? {
             return Ok(Some(reason));
         }
@@ -70,7 +73,9 @@ impl Finder<'_> {
         }
         // A directory changes with every name in it; what counts is what is about to happen to those.
         if entry(&found).kind == EntryKind::Directory {
-            return Ok(None);
+            let stood = self.record.stood(&change.path).filter(|_| change.kind() == ChangeKind::Modified);
+            let differs = stood.is_some_and(|stood| stood.mode != found.st_mode & 0o7777);
+            return Ok(differs.then_some("its permissions were changed meanwhile"));
         }
         let later = Moment::of_change(&found) >= self.record.base;
         Ok(later.then_some("it was changed or made meanwhile"))
@@ -106,10 +111,16 @@ impl Finder<'_> {
                 Err(errno) => return Err(OverlayError::io("look at", directory)(errno)),
                 Ok(Some(found)) if entry(&found).kind == EntryKind::Directory => {
                     // With a name made or removed in it, both moments are the same.
-                    let renamed = Moment::of_change(&found) >= self.record.base
-                        && Moment::of_content(&found) < self.record.base
-                        && self.record.applied(directory) != Some(&Stamp::of(&found));
-                    renamed.then_some("a directory above it was moved or replaced meanwhile")
+                    let renamed = || {
+                        Moment::of_change(&found) >= self.record.base
+                            && Moment::of_content(&found) < self.record.base
+                            && self.record.applied(directory) != Some(&Stamp::of(&found))
+                    };
+                    let replaced = match self.record.stood(directory) {
+                        Some(stood) => stood.inode != found.st_ino,
+                        None => renamed(),
+                    };
+                    replaced.then_some("a directory above it was moved or replaced meanwhile")
                 }
                 Ok(Some(found)) if entry(&found).kind == EntryKind::Symlink => {
                     self.upper.has_note(directory, ORIGIN).then_some("a directory above it is a link now")

@@ -13,6 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What the names of drafts begin with; the process and a number follow.
+pub(super) const DRAFT: &str = ".stockade.";
 /// Tells drafts of one process apart.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
@@ -79,7 +81,7 @@ fn unnamed(to: &Place) -> Option<OwnedFd> {
 }
 
 fn draft_name() -> String {
-    format!(".stockade.{}.{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed))
+    format!("{DRAFT}{}.{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Copies the content: shared with the original where the file system can, and with its holes in any case.

@@ -1,15 +1,15 @@
 //! Changes as text: a unified diff as other tools read it.
 
-use super::change::{Change, Entry, EntryKind, quoted};
+use super::change::{Change, ChangeKind, Entry, EntryKind, quoted};
 use super::error::OverlayError;
 use super::lines::{Step, split, steps};
 use super::tree::Tree;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// Larger files are only said to differ.
-const LARGEST: u64 = 4 << 20;
+/// Larger files are not compared line by line.
+const LARGEST: u64 = 1 << 20;
 /// Where a NUL byte is looked for, which no text has.
 const LOOKED_AT: usize = 8000;
 /// Lines shown around a change.
@@ -24,12 +24,45 @@ pub struct Counted {
     pub removed: usize,
 }
 
+/// What can be said about the lines of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// How many there are.
+    Counted(Counted),
+    /// Why they were not counted.
+    Unshown(Unshown),
+}
+
+/// Why content is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unshown {
+    /// It is no text.
+    Binary,
+    /// It is too large to be compared line by line.
+    TooLarge,
+    /// The workspace's file cannot be read.
+    Unreadable,
+    /// It is a pipe, a socket or a device.
+    Special,
+}
+
+impl Unshown {
+    /// In plain words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::TooLarge => "too large to compare",
+            Self::Unreadable => "not readable",
+            Self::Special => "not a file",
+        }
+    }
+}
+
 /// One side of a change.
 enum Side {
     Nothing,
     Text(Vec<u8>),
-    /// Not to be shown.
-    Other,
+    Unshown(Unshown),
 }
 
 /// Writes one change.
@@ -39,14 +72,25 @@ pub(super) fn write(
     upper: &Tree,
     out: &mut dyn Write,
 ) -> Result<(), OverlayError> {
-    let written = sides(change, host, upper).and_then(|(old, new)| show(change, &old, &new, out));
+    let (old, new) = sides(change, host, upper);
+    let (before, after) = (change.before.map(|entry| (entry, &old)), change.after.map(|entry| (entry, &new)));
+    let written = match change.kind() {
+        // Other tools know no change of kind.
+        ChangeKind::Replaced => {
+            show(&change.path, before, None, out).and_then(|()| show(&change.path, None, after, out))
+        }
+        _ => show(&change.path, before, after, out),
+    };
     written.map_err(OverlayError::io("show the change to", &change.path))
 }
 
 /// Counts the lines of one change.
-pub(super) fn count(change: &Change, host: &Tree, upper: &Tree) -> Result<Option<Counted>, OverlayError> {
-    let (old, new) = sides(change, host, upper).map_err(OverlayError::io("read", &change.path))?;
-    let (Some(old), Some(new)) = (old.text(), new.text()) else { return Ok(None) };
+pub(super) fn count(change: &Change, host: &Tree, upper: &Tree) -> Result<Lines, OverlayError> {
+    let (old, new) = sides(change, host, upper);
+    let (old, new) = match (old.text(), new.text()) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(unshown), _) | (_, Err(unshown)) => return Ok(Lines::Unshown(unshown)),
+    };
     let mut counted = Counted::default();
     for step in steps(&split(old), &split(new)) {
         match step {
@@ -55,59 +99,105 @@ pub(super) fn count(change: &Change, host: &Tree, upper: &Tree) -> Result<Option
             Step::Add => counted.added += 1,
         }
     }
-    Ok(Some(counted))
+    Ok(Lines::Counted(counted))
 }
 
 impl Side {
-    fn text(&self) -> Option<&[u8]> {
+    fn text(&self) -> Result<&[u8], Unshown> {
         match self {
-            Self::Nothing => Some(b""),
-            Self::Text(text) => Some(text),
-            Self::Other => None,
+            Self::Nothing => Ok(b""),
+            Self::Text(text) => Ok(text),
+            Self::Unshown(unshown) => Err(*unshown),
         }
     }
 }
 
-fn sides(change: &Change, host: &Tree, upper: &Tree) -> io::Result<(Side, Side)> {
-    Ok((side(change.before, host, &change.path)?, side(change.after, upper, &change.path)?))
+fn sides(change: &Change, host: &Tree, upper: &Tree) -> (Side, Side) {
+    (side(change.before, host, &change.path), side(change.after, upper, &change.path))
 }
 
-fn side(entry: Option<Entry>, tree: &Tree, path: &Path) -> io::Result<Side> {
-    let Some(entry) = entry else { return Ok(Side::Nothing) };
-    Ok(match entry.kind {
-        EntryKind::Directory => Side::Nothing,
-        EntryKind::Symlink => Side::Text(tree.target(path)?.as_os_str().as_bytes().to_vec()),
-        EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => Side::Other,
-        EntryKind::File if entry.size > LARGEST => Side::Other,
-        EntryKind::File => {
-            let mut text = Vec::new();
-            match tree.file(path) {
-                Ok(file) => file.take(LARGEST).read_to_end(&mut text)?,
-                Err(_) => return Ok(Side::Other),
-            };
-            if text.iter().take(LOOKED_AT).any(|byte| *byte == 0) { Side::Other } else { Side::Text(text) }
+fn side(entry: Option<Entry>, tree: &Tree, path: &Path) -> Side {
+    let Some(entry) = entry else { return Side::Nothing };
+    let text = match entry.kind {
+        EntryKind::Directory => return Side::Nothing,
+        EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => return Side::Unshown(Unshown::Special),
+        EntryKind::File if entry.size > LARGEST => return Side::Unshown(Unshown::TooLarge),
+        EntryKind::Symlink => {
+            tree.target(path).map(|target| target.into_os_string().into_vec()).map_err(io::Error::from)
         }
-    })
+        EntryKind::File => tree.file(path).map_err(io::Error::from).and_then(|file| {
+            let mut text = Vec::new();
+            file.take(LARGEST).read_to_end(&mut text).map(|_| text)
+        }),
+    };
+    match text {
+        Err(_) => Side::Unshown(Unshown::Unreadable),
+        Ok(text) if text.iter().take(LOOKED_AT).any(|byte| *byte == 0) => Side::Unshown(Unshown::Binary),
+        Ok(text) => Side::Text(text),
+    }
 }
 
-fn show(change: &Change, old: &Side, new: &Side, out: &mut dyn Write) -> io::Result<()> {
-    let (old_name, new_name) = (name("a", &change.path), name("b", &change.path));
+/// What there is on one side of a change, and its content.
+type Present<'s> = Option<(Entry, &'s Side)>;
+
+/// Shows one change. What has no place in a patch is said in a line that other tools skip.
+fn show(path: &Path, before: Present<'_>, after: Present<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let remark = |out: &mut dyn Write, more: &str| {
+        writeln!(out, "# {}: {}{more}", quoted(path), happened(before, after))
+    };
+    let (old_text, new_text) = match (text(before), text(after)) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(unshown), _) | (_, Err(unshown)) => {
+            return remark(out, &format!(", not shown: {}", unshown.name()));
+        }
+    };
+    let (old_mode, new_mode) = match (before.map(mode), after.map(mode)) {
+        (Some(None), _) | (_, Some(None)) => return remark(out, ""),
+        (old, new) => (old.flatten(), new.flatten()),
+    };
+    let permissions = |side: Present<'_>| side.map(|(entry, _)| entry.mode);
+    if old_mode == new_mode && permissions(before) != permissions(after) {
+        remark(out, "")?;
+    }
+    if old_mode == new_mode && old_text == new_text {
+        return Ok(());
+    }
+    let (old_name, new_name) = (name("a", path), name("b", path));
     writeln!(out, "diff --git {old_name} {new_name}")?;
-    match (change.before.map(mode), change.after.map(mode)) {
+    match (old_mode, new_mode) {
         (None, Some(new)) => writeln!(out, "new file mode {new}")?,
         (Some(old), None) => writeln!(out, "deleted file mode {old}")?,
         (Some(old), Some(new)) if old != new => writeln!(out, "old mode {old}\nnew mode {new}")?,
         _ => {}
     }
-    let (Some(old_text), Some(new_text)) = (old.text(), new.text()) else {
-        return writeln!(out, "Binary files {old_name} and {new_name} differ");
-    };
     if old_text == new_text {
         return Ok(());
     }
-    let side = |entry: Option<Entry>, name| if entry.is_some() { name } else { "/dev/null".to_owned() };
-    writeln!(out, "--- {}\n+++ {}", side(change.before, old_name), side(change.after, new_name))?;
+    let side = |side: Present<'_>, name| if side.is_some() { name } else { "/dev/null".to_owned() };
+    writeln!(out, "--- {}\n+++ {}", side(before, old_name), side(after, new_name))?;
     hunks(&split(old_text), &split(new_text), out)
+}
+
+fn text(side: Present<'_>) -> Result<&[u8], Unshown> {
+    side.map_or(Ok(b""), |(_, side)| side.text())
+}
+
+/// What happened, in a few words.
+fn happened(before: Present<'_>, after: Present<'_>) -> String {
+    let kind = |entry: Entry| entry.kind.name();
+    match (before, after) {
+        (None, None) => String::new(),
+        (None, Some((new, _))) => format!("new {}, mode {:o}, {} bytes", kind(new), new.mode, new.size),
+        (Some((old, _)), None) => format!("deleted {}, {} bytes", kind(old), old.size),
+        (Some((old, _)), Some((new, _))) => format!(
+            "{}, mode {:o} to {:o}, {} to {} bytes",
+            kind(new),
+            old.mode,
+            new.mode,
+            old.size,
+            new.size
+        ),
+    }
 }
 
 /// A name as it stands in a diff, in one pair of quotes with its prefix where it needs them.
@@ -115,16 +205,14 @@ fn name(prefix: &str, path: &Path) -> String {
     quoted(&Path::new(prefix).join(path))
 }
 
-fn mode(entry: Entry) -> String {
-    let kind = match entry.kind {
-        EntryKind::File => 0o100_000,
-        EntryKind::Directory => 0o040_000,
-        EntryKind::Symlink => return "120000".to_owned(),
-        EntryKind::Pipe => 0o010_000,
-        EntryKind::Socket => 0o140_000,
-        EntryKind::Device => 0o020_000,
-    };
-    format!("{:06o}", kind | entry.mode)
+/// The mode git knows something by; it knows no others.
+fn mode((entry, _): (Entry, &Side)) -> Option<&'static str> {
+    match entry.kind {
+        EntryKind::File if entry.mode & 0o100 != 0 => Some("100755"),
+        EntryKind::File => Some("100644"),
+        EntryKind::Symlink => Some("120000"),
+        EntryKind::Directory | EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => None,
+    }
 }
 
 /// Writes pieces that differ, with a few lines around them.

@@ -3,7 +3,7 @@
 use super::apply::{self, Applied, Apply};
 use super::change::{Change, Selection};
 use super::compare;
-use super::diff::{self, Counted};
+use super::diff::{self, Lines};
 use super::error::OverlayError;
 use super::record::Record;
 use super::remove;
@@ -64,7 +64,7 @@ impl Overlay {
     /// Everything that is different from the workspace as it is now, in the order of paths.
     pub fn changes(&self) -> Result<Vec<Change>, OverlayError> {
         let (host, upper) = self.trees()?;
-        compare::changes(&host, &upper)
+        compare::changes(&self.record, &host, &upper)
     }
 
     /// Writes changes as a unified diff. Names are quoted; the contents of files are written as they are.
@@ -76,10 +76,10 @@ impl Overlay {
         Ok(())
     }
 
-    /// How many lines a change adds and removes; nothing for what has no lines.
-    pub fn count(&self, change: &Change) -> Result<Option<Counted>, OverlayError> {
+    /// How many lines each change adds and removes, in their order.
+    pub fn count(&self, changes: &[Change]) -> Result<Vec<Lines>, OverlayError> {
         let (host, upper) = self.trees()?;
-        diff::count(change, &host, &upper)
+        changes.iter().map(|change| diff::count(change, &host, &upper)).collect()
     }
 
     /// Brings changes into the workspace. Nothing is done where the workspace has changed, too, unless those
@@ -87,7 +87,8 @@ impl Overlay {
     pub fn apply(&mut self, wish: &Apply<'_>) -> Result<Applied, OverlayError> {
         let _claim = self.claim()?;
         let (host, upper) = self.trees()?;
-        let changes = compare::changes(&host, &upper)?;
+        compare::note_directories(&mut self.record, &host, &upper);
+        let changes = compare::changes(&self.record, &host, &upper)?;
         let held = changes.len();
         let chosen = wish.selection.of(changes);
         let applied = apply::apply(&mut self.record, &self.id, (&host, &upper), &chosen, wish);
@@ -105,7 +106,8 @@ impl Overlay {
     }
 
     /// Throws the overlay away if it holds no change.
-    pub fn discard_if_empty(self) -> Result<Option<Self>, OverlayError> {
+    pub fn discard_if_empty(mut self) -> Result<Option<Self>, OverlayError> {
+        self.note_directories()?;
         if self.changes()?.is_empty() {
             return self.discard().map(|()| None);
         }
@@ -115,6 +117,19 @@ impl Overlay {
     /// The changes a selection means.
     pub fn selected(&self, selection: &Selection) -> Result<Vec<Change>, OverlayError> {
         self.changes().map(|changes| selection.of(changes))
+    }
+
+    /// Notes how directories of the workspace are before somebody changes them. Whoever has the overlay now does it
+    /// in the end.
+    fn note_directories(&mut self) -> Result<(), OverlayError> {
+        let _claim = match self.claim() {
+            Err(OverlayError::InUse { .. }) => return Ok(()),
+            claim => claim?,
+        };
+        self.record = Record::read(&self.directory)?;
+        let (host, upper) = self.trees()?;
+        compare::note_directories(&mut self.record, &host, &upper);
+        self.record.write(&self.directory)
     }
 
     pub(super) fn check_workspace(&self) -> Result<(), OverlayError> {

@@ -28,7 +28,8 @@ pub(super) fn steps(old: &[&[u8]], new: &[&[u8]]) -> Vec<Step> {
     let same_end = old.iter().rev().zip(new.iter().rev()).take_while(|(left, right)| left == right).count();
     let (old, new) = (&old[..old.len() - same_end], &new[..new.len() - same_end]);
     let mut steps = vec![Step::Keep; same_start];
-    match walk(old, new) {
+    let middle = if old.is_empty() || new.is_empty() { None } else { walk(old, new) };
+    match middle {
         Some(middle) => steps.extend(middle),
         None => {
             steps.extend(old.iter().map(|_| Step::Remove));

@@ -17,12 +17,13 @@ mod lines;
 mod record;
 mod remove;
 mod store;
+mod sweep;
 mod tree;
 
 pub use apply::{Applied, Apply, LeftOut, OnConflict};
 pub use change::{Change, ChangeKind, Entry, EntryKind, Selection, quoted};
 pub use conflict::Conflict;
-pub use diff::Counted;
+pub use diff::{Counted, Lines, Unshown};
 pub use error::OverlayError;
 pub use layer::Overlay;
 pub use store::OverlayStore;

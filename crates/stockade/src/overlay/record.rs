@@ -37,6 +37,17 @@ pub(super) struct Record {
     /// Directories in which names were made or removed by applying, with their time then.
     #[serde(default)]
     entered: BTreeMap<String, Moment>,
+    /// Directories of the workspace that the overlay reaches into, as they were before anybody else changed them.
+    #[serde(default)]
+    stood: BTreeMap<String, Stood>,
+}
+
+/// A directory as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stood {
+    pub(super) inode: u64,
+    /// Permission bits, the special ones included.
+    pub(super) mode: u32,
 }
 
 /// A moment as files have it.
@@ -99,6 +110,7 @@ impl Record {
             base: next_moment(&directory.join("clock"))?,
             applied: BTreeMap::new(),
             entered: BTreeMap::new(),
+            stood: BTreeMap::new(),
         })
     }
 
@@ -126,6 +138,24 @@ impl Record {
 
     pub(super) fn note_entered(&mut self, path: &Path, found: &Stat) {
         self.entered.insert(key(path), Moment::of_content(found));
+    }
+
+    /// How a directory was, if that is known.
+    pub(super) fn stood(&self, path: &Path) -> Option<Stood> {
+        self.stood.get(&key(path)).copied()
+    }
+
+    pub(super) fn note_stood(&mut self, path: &Path, stood: Stood) {
+        self.stood.insert(key(path), stood);
+    }
+
+    /// The permissions a directory had before anybody changed them, if that is known: its own where it has not
+    /// changed since.
+    pub(super) fn mode_before(&self, path: &Path, found: &Stat) -> Option<u32> {
+        match self.stood(path) {
+            Some(stood) => (stood.inode == found.st_ino).then_some(stood.mode),
+            None => (Moment::of_change(found) < self.base).then_some(found.st_mode & 0o7777),
+        }
     }
 
     pub(super) fn read(directory: &Path) -> Result<Self, OverlayError> {

@@ -6,9 +6,11 @@ use super::record::{NOTED, Record};
 use super::remove;
 use super::tree::{Owner, Tree};
 use crate::{Directories, private};
+use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -71,6 +73,8 @@ impl OverlayStore {
     /// The overlay of this name and workspace; makes it where there is none.
     pub fn named(&self, workspace: &Path, name: &str) -> Result<Overlay, OverlayError> {
         let place = fs::canonicalize(workspace).map_err(OverlayError::io("find", workspace))?;
+        // Two runs that begin at once must not both find that there is none.
+        let _lock = self.lock().map_err(OverlayError::io("lock", &self.place))?;
         let known = self
             .list()?
             .into_iter()
@@ -154,6 +158,15 @@ impl OverlayStore {
                 let _ = remove::remove(&path);
             }
         }
+    }
+
+    fn lock(&self) -> io::Result<OwnedFd> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        self.prepare()?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&self.place, flags, Mode::empty())?;
+        private::lock(&opened, PATIENCE)?;
+        Ok(opened)
     }
 
     fn new_directory(&self, place: &Path) -> Result<(String, PathBuf), OverlayError> {

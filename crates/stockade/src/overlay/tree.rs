@@ -65,13 +65,23 @@ impl Tree {
     /// A directory of the tree, only to be named.
     pub(super) fn directory(&self, path: &Path) -> Result<OwnedFd, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        openat2(&self.top, or_itself(path), flags, Mode::empty(), CONFINED)
+        self.named(path, flags)
+    }
+
+    /// Whether something else is mounted at a path, or above it.
+    pub(super) fn is_mounted(&self, path: &Path) -> bool {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        matches!(self.named(path, flags), Err(Errno::XDEV))
     }
 
     /// Where a path lies.
     pub(super) fn place(&self, path: &Path) -> Result<Place, Errno> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
-        Ok(Place { directory: self.directory(parent)?, name: name.to_owned() })
+        let directory = self.directory(parent)?;
+        if self.owner == Owner::Ours {
+            self.let_in(directory.try_clone().map_err(number)?)?;
+        }
+        Ok(Place { directory, name: name.to_owned() })
     }
 
     /// What is at a path; nothing where there is nothing.
@@ -127,12 +137,12 @@ impl Tree {
     /// Opens something for reading.
     fn open_readable(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let path = or_itself(path);
-        match openat2(&self.top, path, flags, Mode::empty(), CONFINED) {
+        match self.named(path, flags) {
             Err(Errno::ACCESS) if self.owner == Owner::Ours => {}
             opened => return opened,
         }
-        let (named, mode) = self.closed(path)?.ok_or(Errno::ACCESS)?;
+        let named = self.itself(path)?;
+        let mode = closed(&named)?.ok_or(Errno::ACCESS)?;
         let again = by_number(&named);
         rustix::fs::chmod(&again, mode | Mode::RUSR | Mode::XUSR)?;
         let opened = openat(CWD, &again, flags - OFlags::NOFOLLOW, Mode::empty());
@@ -140,31 +150,60 @@ impl Tree {
         opened
     }
 
+    /// Opens something; the directories that lead to something of our own are opened for it.
+    fn named(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let open = || openat2(&self.top, or_itself(path), flags, Mode::empty(), CONFINED);
+        match open() {
+            Err(Errno::ACCESS) if self.owner == Owner::Ours => {}
+            opened => return opened,
+        }
+        let mut way: Vec<&Path> = path.ancestors().skip(1).collect();
+        if path.as_os_str().is_empty() {
+            way.push(path);
+        }
+        for directory in way.into_iter().rev() {
+            self.open_up(directory)?;
+        }
+        open()
+    }
+
     /// Lets us into a directory of our own.
     fn open_up(&self, path: &Path) -> Result<(), Errno> {
-        if self.owner == Owner::Ours
-            && let Some((named, mode)) = self.closed(or_itself(path))?
-        {
+        if self.owner == Owner::User { Ok(()) } else { self.let_in(self.itself(path)?) }
+    }
+
+    fn let_in(&self, named: OwnedFd) -> Result<(), Errno> {
+        if let Some(mode) = closed(&named)? {
             rustix::fs::chmod(by_number(&named), mode | Mode::RUSR | Mode::XUSR)?;
             self.opened.borrow_mut().push((named, mode));
         }
         Ok(())
     }
 
-    /// A file or directory that belongs to us and that we may not read all the same.
-    fn closed(&self, path: &Path) -> Result<Option<(OwnedFd, Mode)>, Errno> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let named = openat2(&self.top, path, flags, Mode::empty(), CONFINED)?;
-        let seen = fstat(&named)?;
-        let wanted = match FileType::from_raw_mode(seen.st_mode) {
-            FileType::Directory => Mode::RUSR | Mode::XUSR,
-            FileType::RegularFile => Mode::RUSR,
-            _ => return Ok(None),
-        };
-        let mode = Mode::from_raw_mode(seen.st_mode & 0o7777);
-        let ours = seen.st_uid == rustix::process::geteuid().as_raw();
-        Ok((ours && !mode.contains(wanted)).then_some((named, mode)))
+    /// A file or directory, only to be named. The top is not looked up: that takes permissions it may not have.
+    fn itself(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        if path.as_os_str().is_empty() {
+            return self.top.try_clone().map_err(number);
+        }
+        self.named(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW)
     }
+}
+
+/// The permissions of a file or directory that belongs to us and that we may not read all the same.
+fn closed(named: &OwnedFd) -> Result<Option<Mode>, Errno> {
+    let seen = fstat(named)?;
+    let wanted = match FileType::from_raw_mode(seen.st_mode) {
+        FileType::Directory => Mode::RUSR | Mode::XUSR,
+        FileType::RegularFile => Mode::RUSR,
+        _ => return Ok(None),
+    };
+    let mode = Mode::from_raw_mode(seen.st_mode & 0o7777);
+    let ours = seen.st_uid == rustix::process::geteuid().as_raw();
+    Ok((ours && !mode.contains(wanted)).then_some(mode))
+}
+
+fn number(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
 impl Drop for Tree {

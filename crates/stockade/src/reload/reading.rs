@@ -68,10 +68,11 @@ impl Reading {
         for read in self.files.iter().filter(|read| read.standing == Standing::Changed) {
             let path = read.path.display();
             policy.add_notice(warning(format!(
-                "{path} was trusted and has changed since: it may only tighten again\nhint: read it, then `stockade config trust {path}`"
+                "{path} was trusted and has changed since: it may only tighten again (hint: read it, then `stockade config trust {path}`)"
             )));
         }
         if let Some(error) = &self.distrust {
+            let error = error.to_string().replace('\n', "; ");
             policy.add_notice(warning(format!("project settings may only tighten: {error}")));
         }
         Ok(policy)

@@ -2,7 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::ground::Ground;
-use super::look::Seen;
+use super::look::{Behind, Seen};
 use super::walk::{Gaps, Snapshot};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -100,7 +100,7 @@ fn shorten(items: &mut Vec<ReviewItem>, gaps: &mut Vec<String>) {
 fn gaps(catalogue: &Catalogue, before: &Snapshot, after: &Snapshot) -> Vec<String> {
     let mut told = Vec::new();
     for (snapshot, when) in [(before, "before"), (after, "after")] {
-        let Gaps { given_up, closed, dropped } = &snapshot.gaps;
+        let Gaps { given_up, closed, unread, dropped } = &snapshot.gaps;
         if let Some(names) = given_up {
             told.push(format!("the look {when} the run was given up after {names} names"));
         }
@@ -116,6 +116,15 @@ fn gaps(catalogue: &Catalogue, before: &Snapshot, after: &Snapshot) -> Vec<Strin
             told.push(match closed.len() {
                 1 => format!("{first} cannot be listed"),
                 count => format!("{count} directories cannot be listed, {first} among them"),
+            });
+        }
+        if when == "after"
+            && let Some(first) = unread.iter().min()
+        {
+            let first = quote(&shown(first));
+            told.push(match unread.len() {
+                1 => format!("{first} cannot be read, or where it leads to"),
+                count => format!("{count} settings of git cannot be read, {first} among them"),
             });
         }
     }
@@ -145,7 +154,7 @@ fn appeared(ground: &Ground, path: &Path, seen: &Seen) -> Option<String> {
         Seen::Settings(text) => settings_changed(ground, path, &[], text)?,
         Seen::Content { powers: 0, .. } | Seen::Stamp { powers: 0, .. } => String::new(),
         Seen::Content { .. } | Seen::Stamp { .. } => "executable".to_owned(),
-        Seen::Link { .. } | Seen::Odd => what(seen),
+        Seen::Link { .. } | Seen::Directory | Seen::Odd => what(seen),
     })
 }
 
@@ -165,10 +174,14 @@ fn changed(ground: &Ground, path: &Path, old: &Seen, new: &Seen) -> Option<Strin
                 (false, false) => "other content".to_owned(),
             }
         }
-        (Seen::Link { target: old, .. }, Seen::Link { target: new, .. }) if old == new => {
-            format!("what it leads to, {}, is another", quote(&shown(new)))
+        (Seen::Link { target: old, .. }, Seen::Link { target: new, behind }) => {
+            let way = quote(&shown(new));
+            match behind {
+                Behind::Outside => format!("leads to {way} now, outside the workspace"),
+                _ if old == new => format!("what it leads to, {way}, is another"),
+                _ => format!("leads to {way} now"),
+            }
         }
-        (Seen::Link { .. }, Seen::Link { target, .. }) => format!("leads to {} now", quote(&shown(target))),
         (Seen::Content { .. } | Seen::Stamp { .. }, Seen::Content { .. } | Seen::Stamp { .. }) => {
             "other content".to_owned()
         }
@@ -182,10 +195,15 @@ fn changed(ground: &Ground, path: &Path, old: &Seen, new: &Seen) -> Option<Strin
 /// A thing in a few words.
 fn what(seen: &Seen) -> String {
     match seen {
-        Seen::Link { target, behind: Some(_) } => format!("a link to {}", quote(&shown(target))),
-        Seen::Link { target, behind: None } => {
-            format!("a link to {}, which was not looked into", quote(&shown(target)))
+        Seen::Link { target, behind } => {
+            let more = match behind {
+                Behind::File(_) | Behind::Directory(_) => "",
+                Behind::Outside => ", outside the workspace, which was not looked into",
+                Behind::Nothing => ", which was not looked into",
+            };
+            format!("a link to {}{more}", quote(&shown(target)))
         }
+        Seen::Directory => "a directory".to_owned(),
         Seen::Odd => "neither a file nor a directory".to_owned(),
         _ => "a file".to_owned(),
     }

@@ -4,7 +4,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -68,47 +68,11 @@ impl Ground {
         Ok((opened, depth))
     }
 
-    /// Where something lies that is spelled like this, as long as it is inside. Links are not looked at.
-    pub(super) fn inside(&self, from: &Path, spelled: &Path) -> Option<PathBuf> {
-        let below = match spelled.is_absolute() {
-            true => spelled.strip_prefix(&self.path).ok()?.to_owned(),
-            false => from.join(spelled),
-        };
-        let mut tidy = PathBuf::new();
-        for part in below.components() {
-            match part {
-                Component::Normal(name) => tidy.push(name),
-                Component::ParentDir if !tidy.pop() => return None,
-                _ => {}
-            }
-        }
-        Some(tidy)
-    }
-
-    /// What a link leads to, unopened, if the way there stays inside the workspace.
-    pub(super) fn target(&self, link: &Path, target: &Path) -> Option<OwnedFd> {
-        self.follow(link, target, OFlags::PATH)
-    }
-
-    /// The same, for reading. Only after somebody saw that it is a file.
-    pub(super) fn reopen(&self, link: &Path, target: &Path) -> Option<OwnedFd> {
-        self.follow(link, target, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
-    }
-
-    fn follow(&self, link: &Path, target: &Path, flags: OFlags) -> Option<OwnedFd> {
-        let path = self.inside(link.parent()?, target)?;
-        let path = or_itself(&path);
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let open = |layer| rustix::fs::openat2(layer, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
-        self.layers.iter().find_map(|layer| open(layer).ok())
-    }
-
-    /// The directories of a search path that lie inside.
+    /// A directory of a search path as seen from the workspace, if it lies inside.
     pub(super) fn within(&self, directory: &Path) -> Option<PathBuf> {
         let spelled = self.path.join(directory);
         let real = std::fs::canonicalize(&spelled).unwrap_or(spelled);
-        let below = real.strip_prefix(&self.path).ok()?;
-        self.inside(Path::new(""), below)
+        Some(real.strip_prefix(&self.path).ok()?.to_owned())
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -4,6 +4,7 @@
 //! that could block is opened, and no file is read to an end that it does not promise beforehand.
 
 use super::ground::{Ground, Spending};
+use super::lead::Led;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -45,11 +46,24 @@ pub(super) enum Seen {
     },
     Link {
         target: PathBuf,
-        /// Inside the workspace.
-        behind: Option<Box<Seen>>,
+        behind: Behind,
     },
+    /// Counts by being there.
+    Directory,
     /// A pipe, a socket, a device.
     Odd,
+}
+
+/// What a link leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    File(Box<Seen>),
+    /// By its path without links.
+    Directory(PathBuf),
+    /// Out of the workspace.
+    Outside,
+    /// Nothing that could be looked at.
+    Nothing,
 }
 
 /// Looks at a name in an open directory.
@@ -64,24 +78,40 @@ pub(super) fn look(
     let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {
-            let flags =
-                OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            let open = || rustix::fs::openat(directory, name, flags, Mode::empty()).ok();
+            let open = || open_file(directory, name);
             Some(regular(&stat, how, spending, open))
         }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(directory, name, Vec::new()).ok()?;
             let target = PathBuf::from(OsStr::from_bytes(target.as_bytes()));
-            let behind = ground.target(path, &target).and_then(|found| {
-                let stat = rustix::fs::fstat(&found).ok()?;
-                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-                is_file.then(|| Box::new(regular(&stat, how, spending, || ground.reopen(path, &target))))
-            });
+            let behind = behind(ground, path.parent()?, &target, how, spending);
             Some(Seen::Link { target, behind })
         }
-        FileType::Directory => None,
+        FileType::Directory => Some(Seen::Directory),
         _ => Some(Seen::Odd),
     }
+}
+
+fn behind(ground: &Ground, from: &Path, target: &Path, how: &ReviewLook, spending: &Spending) -> Behind {
+    match ground.lead(from, target, spending) {
+        Led::Directory(path) => Behind::Directory(path),
+        Led::File { path, directory, stat } if is_regular(&stat) => {
+            let open = || open_file(&directory, path.file_name()?);
+            Behind::File(Box::new(regular(&stat, how, spending, open)))
+        }
+        Led::Outside => Behind::Outside,
+        Led::File { .. } | Led::Nowhere | Led::Closed => Behind::Nothing,
+    }
+}
+
+fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// Only after somebody saw that it is a file.
+fn open_file(directory: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty()).ok()
 }
 
 /// Whether a stat is of something that can be executed, or leads to it.
@@ -126,7 +156,7 @@ fn regular(
 fn read(file: OwnedFd, expected: &Stat) -> Option<Vec<u8>> {
     let stat = rustix::fs::fstat(&file).ok()?;
     let same = stat.st_ino == expected.st_ino && stat.st_dev == expected.st_dev;
-    if !same || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+    if !same || !is_regular(&stat) {
         return None;
     }
     let mut content = Vec::new();
@@ -134,16 +164,12 @@ fn read(file: OwnedFd, expected: &Stat) -> Option<Vec<u8>> {
     (content.len() as u64 <= LARGEST).then_some(content)
 }
 
-/// The start of a small file, for whoever has to know what it says.
-pub(super) fn text_of(directory: &OwnedFd, name: &OsStr) -> Option<String> {
-    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !regular || u64::try_from(stat.st_size).ok()? > LARGEST_KEPT as u64 {
+/// The content of a small file, for whoever has to know what it says.
+pub(super) fn content_of(directory: &OwnedFd, name: &OsStr, stat: &Stat) -> Option<Vec<u8>> {
+    if !is_regular(stat) || u64::try_from(stat.st_size).ok()? > LARGEST_KEPT as u64 {
         return None;
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(directory, name, flags, Mode::empty()).ok()?;
-    read(file, &stat).map(|content| String::from_utf8_lossy(&content).into_owned())
+    read(open_file(directory, name)?, stat)
 }
 
 /// Members of a JSON object. The parser stops at its own depth limit; what it cannot read is compared whole.

@@ -28,6 +28,7 @@ mod bare;
 mod catalogue;
 mod compare;
 mod ground;
+mod lead;
 mod look;
 mod names;
 #[cfg(test)]

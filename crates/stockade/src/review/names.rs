@@ -45,10 +45,7 @@ impl Pattern {
 
     /// Whether this path is one of the directories on the way.
     pub(super) fn leads_over(&self, path: &[&[u8]]) -> bool {
-        (1..=self.parents.len()).any(|count| {
-            let way = &self.parents[..count];
-            way.last() != Some(&Part::Any) && ends_with(path, way)
-        })
+        (1..=self.parents.len()).any(|count| ends_with(path, &self.parents[..count]))
     }
 }
 
@@ -168,7 +165,7 @@ mod tests {
             ("a/.git", true),
             (".git/modules", true),
             (".git/modules/x/hooks", true),
-            (".git/modules/x", false),
+            (".git/modules/x", true),
             ("modules", false),
             ("hooks", false),
         ] {

@@ -2,7 +2,8 @@
 
 use super::catalogue::{Catalogue, Inside};
 use super::ground::{Ground, Spending};
-use super::look::{Seen, is_executable, look, text_of};
+use super::lead::Led;
+use super::look::{Behind, Seen, content_of, is_executable, look};
 use rustix::fs::{AtFlags, FileType, RawDir};
 use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -10,10 +11,10 @@ use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use stockade_policy::ReviewFiles;
+use stockade_policy::{ReviewFiles, git_config_values};
 
 /// A level with fewer directories is looked into sooner than shared.
 const WORTH_SHARING: usize = 32;
@@ -43,6 +44,8 @@ pub(super) struct Gaps {
     pub(super) given_up: Option<u64>,
     /// Directories that cannot be listed.
     pub(super) closed: Vec<PathBuf>,
+    /// Settings that may name more directories, and do not say which.
+    pub(super) unread: Vec<PathBuf>,
     /// Files beyond what is kept of one entry.
     pub(super) dropped: HashMap<usize, usize>,
 }
@@ -91,6 +94,7 @@ struct Finds {
     files: Vec<(PathBuf, usize, Seen)>,
     bare: Vec<PathBuf>,
     closed: Vec<PathBuf>,
+    unread: Vec<PathBuf>,
     below: Vec<Visit>,
     later: Vec<Visit>,
 }
@@ -101,9 +105,14 @@ pub(super) fn walk(ground: &Ground, catalogue: &Catalogue, search_path: &[PathBu
     let walk = Walk { ground, catalogue, spending: Spending::begin(), counts };
     let root = PathBuf::new();
     let (inside, depth) = (Inside::Project, ground.depth());
+    let searched = search_path.iter().filter_map(|directory| {
+        match ground.lead(&root, &ground.within(directory)?, &walk.spending) {
+            Led::Directory(path) => Some(path),
+            _ => None,
+        }
+    });
+    let searched: BTreeSet<PathBuf> = searched.collect();
     let mut level = vec![Visit { acts_as: root.clone(), path: root, inside, reach: Reach::Tree, depth }];
-    let searched: BTreeSet<PathBuf> =
-        search_path.iter().filter_map(|directory| ground.within(directory)).collect();
     let mut later: Vec<Visit> = searched
         .into_iter()
         .map(|path| Visit { path, acts_as: SEARCH_PATH.into(), inside, reach: Reach::Flat, depth })
@@ -117,12 +126,13 @@ pub(super) fn walk(ground: &Ground, catalogue: &Catalogue, search_path: &[PathBu
         let in_tree = level.first().is_some_and(|visit| visit.reach == Reach::Tree);
         let finds = walk.level(&level);
         level.clear();
-        for Finds { files, bare, closed, below, later: more } in finds {
+        for Finds { files, bare, closed, unread, below, later: more } in finds {
             for (path, entry, seen) in files {
                 keep(if in_tree { &mut snapshot.files } else { &mut again }, path, entry, seen);
             }
             snapshot.bare.extend(bare);
             snapshot.gaps.closed.extend(closed);
+            snapshot.gaps.unread.extend(unread);
             level.extend(below);
             later.extend(more);
         }
@@ -193,9 +203,8 @@ impl Walk<'_> {
         let Ok((directories, names, depth)) = listed else { return finds.closed.push(visit.path.clone()) };
         let acts_as = self.role(visit, &names, finds);
         if is_git_directory(&acts_as) && visit.reach != Reach::Flat {
-            let config = names.iter().find(|entry| entry.name == "config");
-            if let Some(text) = config.and_then(|entry| text_of(&directories[entry.layer], &entry.name)) {
-                self.follow_hooks_path(visit, &text, &acts_as, finds);
+            for config in ["config", "config.worktree"] {
+                self.follow_hooks_path(visit, Path::new(config), &acts_as, finds);
             }
         }
         let parts: Vec<&[u8]> = acts_as.iter().map(OsStr::as_bytes).collect();
@@ -206,6 +215,11 @@ impl Walk<'_> {
             match found {
                 FileType::Directory if visit.reach == Reach::Flat => {}
                 FileType::Directory => {
+                    // Which repository git and other tools are in depends on where such directories are.
+                    let is_git = name == ".git" && visit.path.iter().all(|above| above != ".git");
+                    if let Some(entry) = entry.filter(|_| is_git && visit.reach == Reach::Tree) {
+                        self.found(directory, visit.path.join(name), entry, finds);
+                    }
                     let mut path = parts.clone();
                     path.push(name.as_bytes());
                     if !self.catalogue.skips(&path) {
@@ -293,20 +307,52 @@ impl Walk<'_> {
     }
 
     /// `core.hooksPath`: a directory that acts as the hooks, wherever it is.
-    fn follow_hooks_path(&self, visit: &Visit, text: &str, acts_as: &Path, finds: &mut Finds) {
+    fn follow_hooks_path(&self, visit: &Visit, config: &Path, acts_as: &Path, finds: &mut Finds) {
+        let values = match self.ground.lead(&visit.path, config, &self.spending) {
+            Led::File { path, directory, stat } => {
+                let content = path.file_name().and_then(|name| content_of(&directory, name, &stat));
+                content.and_then(|content| git_config_values(&content, b"core.hookspath").ok())
+            }
+            Led::Closed => None,
+            Led::Directory(_) | Led::Outside | Led::Nowhere => return,
+        };
+        let Some(values) = values else { return finds.unread.push(visit.path.join(config)) };
         let named_git = visit.path.file_name() == Some(OsStr::new(".git"));
         let base = if named_git { visit.path.parent().unwrap_or(Path::new("")) } else { &visit.path };
-        for value in hooks_paths(text) {
-            if let Some(path) = self.ground.inside(base, Path::new(value)) {
-                finds.later.push(Visit {
-                    path,
-                    acts_as: acts_as.join("hooks"),
-                    inside: visit.inside,
-                    reach: Reach::Again,
-                    depth: self.ground.depth(),
-                });
-            }
+        let acts_as = acts_as.join("hooks");
+        for value in values.iter().filter(|value| !value.is_empty()) {
+            let value = Path::new(OsStr::from_bytes(value));
+            let behind = match self.ground.lead(base, value, &self.spending) {
+                Led::Directory(path) => {
+                    finds.later.push(self.again(path.clone(), acts_as.clone(), visit.inside));
+                    Behind::Directory(path)
+                }
+                Led::Outside => Behind::Outside,
+                Led::File { .. } | Led::Nowhere => continue,
+                Led::Closed => {
+                    finds.unread.push(visit.path.join(config));
+                    continue;
+                }
+            };
+            let path =
+                value.strip_prefix(self.ground.path()).map_or_else(|_| base.join(value), Path::to_owned);
+            self.keep_way(path, value, behind, &acts_as, finds);
         }
+    }
+
+    /// A way that leads over links is a thing of its own: it may lead elsewhere later.
+    fn keep_way(&self, path: PathBuf, value: &Path, behind: Behind, acts_as: &Path, finds: &mut Finds) {
+        let parts: Vec<&[u8]> = acts_as.iter().map(OsStr::as_bytes).collect();
+        if !is_spelled_inside(&path) || behind == Behind::Directory(path.clone()) {
+            return;
+        }
+        if let Some(entry) = self.catalogue.leads_over(&parts) {
+            finds.files.push((path, entry, Seen::Link { target: value.to_owned(), behind }));
+        }
+    }
+
+    fn again(&self, path: PathBuf, acts_as: PathBuf, inside: Inside) -> Visit {
+        Visit { path, acts_as, inside, reach: Reach::Again, depth: self.ground.depth() }
     }
 
     /// A link in the place of a directory that patterns lead over. Gives the entry it counts for.
@@ -323,10 +369,13 @@ impl Walk<'_> {
         let entry = self.catalogue.leads_over(&parts)?;
         let target = rustix::fs::readlinkat(directory, name, Vec::new()).ok()?;
         let target = Path::new(OsStr::from_bytes(target.as_bytes()));
-        if let Some(path) = self.ground.inside(&visit.path, target) {
-            let inside = self.catalogue.below(visit.inside, name.as_bytes());
-            let depth = self.ground.depth();
-            finds.later.push(Visit { path, acts_as, inside, reach: Reach::Again, depth });
+        match self.ground.lead(&visit.path, target, &self.spending) {
+            Led::Directory(path) => {
+                let inside = self.catalogue.below(visit.inside, name.as_bytes());
+                finds.later.push(self.again(path, acts_as, inside));
+            }
+            Led::Closed => finds.closed.push(visit.path.join(name)),
+            Led::File { .. } | Led::Outside | Led::Nowhere => {}
         }
         Some(entry)
     }
@@ -364,25 +413,20 @@ fn is_bare_repository(has: impl Fn(&str, FileType) -> bool) -> bool {
     head && either("objects") && either("refs")
 }
 
-/// Every value of a key of that name: one too many does no harm.
-fn hooks_paths(config: &str) -> impl Iterator<Item = &str> {
-    config.lines().filter_map(|line| {
-        // A section and its first key may share a line.
-        let line = line.trim_start().rsplit_once(']').map_or(line, |(_, rest)| rest);
-        let (name, value) = line.split_once('=')?;
-        let is_it = name.trim().eq_ignore_ascii_case("hookspath");
-        is_it.then(|| value.trim().trim_matches('"')).filter(|value| !value.is_empty())
+/// By its words. What leaves in plain sight is told with the settings that say so.
+fn is_spelled_inside(path: &Path) -> bool {
+    let mut depth = 0_usize;
+    path.components().all(|part| match part {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::ParentDir => {
+            let rises = depth > 0;
+            depth = depth.saturating_sub(1);
+            rises
+        }
+        Component::CurDir => true,
+        Component::RootDir | Component::Prefix(_) => false,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hooks_paths_are_found() {
-        let text =
-            "[core]\n\tbare = false\n\thooksPath = .hooks\n[CORE] HOOKSPATH=\"/a b\"\n[x]\nhookspathx = no\n";
-        assert_eq!(hooks_paths(text).collect::<Vec<_>>(), [".hooks", "/a b"]);
-    }
 }

@@ -1,6 +1,6 @@
 //! Commands that go on while others run, and what they printed.
 
-use crate::running::Running;
+use super::apart::Apart;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,7 +91,7 @@ impl Ring {
 }
 
 impl Background {
-    pub(super) fn begin(text: OsString, mut running: Running, most: usize) -> Arc<Self> {
+    pub(super) fn begin(text: OsString, mut command: Apart, most: usize) -> Arc<Self> {
         let ring = Ring { chunks: VecDeque::new(), next: 0, bytes: 0, most, lost: 0, outcome: None };
         let ring = Arc::new(Mutex::new(ring));
         let (tell, over) = watch::channel(BackgroundState::Running);
@@ -100,9 +100,9 @@ impl Background {
         let task = tokio::spawn(async move {
             loop {
                 let event = tokio::select! {
-                    event = running.next() => event,
+                    event = command.next() => event,
                     Some(signal) = cancelled.recv() => {
-                        running.cancel(signal);
+                        command.cancel(signal);
                         continue;
                     }
                 };

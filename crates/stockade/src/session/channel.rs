@@ -4,6 +4,7 @@
 //! dropped: processes that a command forked without exec, which hold a copy of the shell's end, cannot say
 //! that a command is over. Programs do not get the end at all, and a socket cannot be opened through /proc.
 
+use super::driver;
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
@@ -17,17 +18,25 @@ use tokio::io::Interest;
 use tokio::net::UnixStream;
 
 /// Bytes taken at once.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 32 * 1024;
 /// A message that is longer did not come from the driver.
-const LONGEST: usize = 16 * 1024 * 1024;
+const LONGEST: usize = 2 * 1024 * 1024;
+/// The same for the end of a command, which holds one path.
+const LONGEST_END: usize = 64 * 1024;
 
 /// Our end.
 #[derive(Debug)]
 pub(super) struct Channel {
     socket: UnixStream,
     heard: Vec<u8>,
+    /// Where in it the next message begins.
+    start: usize,
+    /// Up to where no end of that message was found.
+    scanned: usize,
     /// The shell, once it has spoken.
     shell: Option<Pid>,
+    /// What `unread` says while an empty line is all that is unread.
+    empty_line: usize,
 }
 
 impl Channel {
@@ -36,7 +45,13 @@ impl Channel {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         sockopt::set_socket_passcred(&ours, true)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
-        Ok((Self { socket: UnixStream::from_std(ours.into())?, heard: Vec::new(), shell: None }, theirs))
+        // Learned while nobody reads: beside a shell that does, it cannot be told what was counted.
+        send(&ours, driver::EMPTY_LINE, SendFlags::NOSIGNAL)?;
+        let empty_line = stockade_isolate::unread(&ours)?;
+        rustix::io::read(&theirs, &mut [0; driver::EMPTY_LINE.len()])?;
+        let socket = UnixStream::from_std(ours.into())?;
+        let channel = Self { socket, heard: Vec::new(), start: 0, scanned: 0, shell: None, empty_line };
+        Ok((channel, theirs))
     }
 
     /// The shell as this process numbers it, once it has spoken.
@@ -62,16 +77,30 @@ impl Channel {
         stockade_isolate::unread(&self.socket).unwrap_or_default()
     }
 
-    /// The next message; nothing once the shell's end is closed. May be dropped and called again.
+    /// Whether more is unread than the empty line behind an order. What one costs may differ a little from
+    /// time to time, and an order costs at least as much again.
+    pub(super) fn has_unread_order(&self) -> bool {
+        self.unread() >= 2 * self.empty_line.max(1)
+    }
+
+    /// Whether the shell says more than a message may hold.
+    pub(super) fn is_flooded(&self) -> bool {
+        let longest = if self.heard.get(self.start) == Some(&b'E') { LONGEST_END } else { LONGEST };
+        self.heard.len() - self.start > longest
+    }
+
+    /// The next message; nothing once the shell's end is closed or it says too much. May be dropped and called again.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(message) = self.take() {
                 return Some(message);
             }
-            let Self { socket, heard, shell } = self;
+            if self.is_flooded() {
+                return None;
+            }
+            let Self { socket, heard, shell, .. } = self;
             match socket.async_io(Interest::READABLE, || receive(socket, heard, shell)).await {
                 Ok(0) | Err(_) => return None,
-                Ok(_) if self.heard.len() > LONGEST => return None,
                 Ok(_) => {}
             }
         }
@@ -79,21 +108,31 @@ impl Channel {
 
     /// A message that is there already.
     pub(super) fn waiting(&mut self) -> Option<Vec<u8>> {
+        let mut seen = 0;
         loop {
             if let Some(message) = self.take() {
                 return Some(message);
             }
+            // Others may write without an end.
+            if seen > LONGEST {
+                return None;
+            }
             match receive(&self.socket, &mut self.heard, &mut self.shell) {
                 Ok(0) | Err(_) => return None,
-                Ok(_) => {}
+                Ok(count) => seen += count,
             }
         }
     }
 
     fn take(&mut self) -> Option<Vec<u8>> {
-        let end = self.heard.iter().position(|byte| *byte == 0)?;
-        let message = self.heard[..end].to_vec();
-        self.heard.drain(..=end);
+        let Some(length) = self.heard[self.scanned..].iter().position(|byte| *byte == 0) else {
+            self.heard.drain(..self.start);
+            (self.start, self.scanned) = (0, self.heard.len());
+            return None;
+        };
+        let end = self.scanned + length;
+        let message = self.heard[self.start..end].to_vec();
+        (self.start, self.scanned) = (end + 1, end + 1);
         Some(message)
     }
 }

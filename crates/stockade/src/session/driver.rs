@@ -6,6 +6,16 @@
 //! the meaning of; a function of the name `builtin` itself is found after the command that made it, and
 //! removed.
 //!
+//! Text that does not parse leaves the parser of bash 5.2 in the middle of it: an open `$(` counts its
+//! delimiters below zero, and the next quote that is read is written in front of their array, which ends the
+//! shell some commands later. So nothing is parsed between the text and the `)` that follows it, an error that
+//! has the parser begin anew: a turn is two compound commands, read before the text is. By the rules of
+//! posix the text's own error has ended the shell.
+//!
+//! A command may make the driver's own variables readonly, or names of others, so that the next text would
+//! not be run and nobody would know. That is looked for at the end of every turn, and such a shell is
+//! replaced. A DEBUG trap, which would run between the driver's own steps, lasts as long as its command.
+//!
 //! A turn is one line, sent when the turn before is over: the shell opens the pipes of its next command (in
 //! a sandbox with a broker the slow part) and waits for the order. The order is one string that ends in NUL:
 //! assignments of the text and the input, or a question about its state.
@@ -19,21 +29,33 @@ pub(super) const LONGEST_ORDER: usize = 384;
 /// What a shell is told first. `place` is the directory of its pipes, inside.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
-\builtin readonly _skB='_skC=
+\builtin readonly _skB='{
+_skC=
 while [[ ! $_skC ]] && IFS= \builtin read -r -d "" _skO; do \builtin eval "$_skO"; done
 \builtin eval "$_skC" <"$_skI" >&21 2>&22 21>&- 22>&-
-_skS=$? _skC= _skO=
-if ! { \builtin eval _skO=1 && [[ $_skO ]]; }; then
+_skS=$? _skC= _skO= _skI=
+if ! { \builtin printf -v _skO 1 && [[ $_skO ]]; }; then
 _skO=:$BASHOPTS:
 POSIXLY_CORRECT=
 \unset -f builtin
 \unset POSIXLY_CORRECT
 if [[ $_skO == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
 if [[ $_skO != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
-fi'
-\builtin readonly _skT='_skS=
+fi
+\builtin trap - DEBUG
+_skO=$-
+\builtin set +e
+[[ -o posix ]] || \builtin eval ")" || _skI=
+if [[ $_skO == *e* ]]; then \builtin set -e; fi
+}'
+\builtin readonly _skT='{
+_skS=
 \builtin eval "$_skB" 21>"$_skD/$_skP.1" 22>"$_skD/$_skP.2"
-\builtin printf "E%s %s\1%s\0" >&0 "$_skS" "$PWD"'
+if [[ -R _skS || -R _skC || -R _skO || -R _skI || -R _skP ||
+${_skS@a}${_skC@a}${_skO@a}${_skI@a}${_skP@a} == *[!x]* ]]; then \builtin printf F >&0
+else \builtin printf E >&0
+fi
+\builtin printf "%s %s\1%s\0" >&0 "$_skS" "${PWD-}"'
 \builtin readonly _skQ='\builtin printf "S%s\n" "$PWD" >&0
 \builtin declare -px >&0
 \builtin printf "\0" >&0'
@@ -52,11 +74,10 @@ fi; done' EXIT
     text
 }
 
-/// Opens the pipes of the next command: those of this name, or the same as before. The turn's own name is part
-/// of what is run, where no command can change it.
-pub(super) fn turn(name: &str, pipes: Option<&str>) -> Vec<u8> {
-    let pipes = pipes.map(|pipes| format!("_skP={pipes};")).unwrap_or_default();
-    format!("{pipes}\\builtin eval \"$_skT {name}\"\n").into_bytes()
+/// Opens the pipes of the next command, which have this name; a command may have changed what the shell knew of
+/// it. The turn's own name is part of what is run, where no command can change it.
+pub(super) fn turn(name: &str, pipes: &str) -> Vec<u8> {
+    format!("_skP={pipes};\\builtin eval \"$_skT {name}; }}\"\n").into_bytes()
 }
 
 /// Where an order's text is.
@@ -112,6 +133,8 @@ pub(super) enum Said {
     Hello,
     /// The command of a turn is over.
     End { turn: Vec<u8>, status: i32, cwd: Vec<u8> },
+    /// The same, and the driver's variables do not take values any more as they should.
+    Spoiled { turn: Vec<u8>, cwd: Vec<u8> },
     /// Its working directory and what it exports.
     State { cwd: Vec<u8>, exports: Vec<u8> },
     /// It ends by itself, with this status.
@@ -128,6 +151,11 @@ impl Said {
                 let (status, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
                 let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == SEPARATOR)?);
                 Self::End { turn: turn.to_vec(), status: number(status)?, cwd: cwd.to_vec() }
+            }
+            b'F' => {
+                let (_, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
+                let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == SEPARATOR)?);
+                Self::Spoiled { turn: turn.to_vec(), cwd: cwd.to_vec() }
             }
             b'S' => {
                 let (cwd, exports) = cut(rest, rest.iter().position(|byte| *byte == b'\n')?);
@@ -180,6 +208,8 @@ mod tests {
         assert_eq!(Said::read(b"H"), Some(Said::Hello));
         let end = Said::End { turn: b"1.a".into(), status: 3, cwd: b"/with space".into() };
         assert_eq!(Said::read(b"E3 /with space\x011.a"), Some(end));
+        let spoiled = Said::Spoiled { turn: b"1.a".into(), cwd: b"/".into() };
+        assert_eq!(Said::read(b"Fecho /\x011.a"), Some(spoiled));
         let leaving = Said::Leaving { status: 7, cwd: b"/a b".into(), exports: b"declare -x A\n".into() };
         assert_eq!(Said::read(b"X7 /a b\ndeclare -x A\n"), Some(leaving));
         for nonsense in [&b""[..], b"E", b"E1", b"E1 /", b"Ex /\x011", b"Z", b"X", b"X1", b"S"] {

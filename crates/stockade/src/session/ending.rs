@@ -120,6 +120,9 @@ impl Live {
         if !self.walls.stand() {
             return "the sandbox was ended from outside or ran out of memory".into();
         }
+        if self.spoiled {
+            return "the command changed variables its shell needs to run the next one".into();
+        }
         match exit {
             Exit::Code { code } => format!("the command ended its shell with status {code}"),
             Exit::Signal { signal } => format!("the shell was ended by signal {signal}"),

@@ -1,8 +1,9 @@
 //! A session as its callers hold it.
 
+use super::apart::{Apart, Taking};
 use super::background::{Background, BackgroundId, BackgroundOutput, BackgroundState};
 use super::error::SessionError;
-use super::options::{SessionCommand, SessionOptions};
+use super::options::{Routing, SessionCommand, SessionOptions};
 use super::run::SessionRun;
 use super::seat::Seat;
 use super::state::Kept;
@@ -125,6 +126,10 @@ impl Session {
 
     /// Gives a command to the shell, after those that were given before.
     ///
+    /// The runtime's router is asked first, then its policy: what the embedder takes, and what is to run
+    /// without walls, runs apart from the shell, at once, and `sandboxed` of its outcome is false. What is
+    /// refused is an error, and nothing has started.
+    ///
     /// A shell that is gone is started anew, with everything around it where that is gone, too;
     /// [`Event::Restarted`] says so.
     pub async fn start(&self, command: SessionCommand) -> Result<SessionRun, SessionError> {
@@ -171,11 +176,25 @@ impl Session {
     }
 
     /// Runs text in a shell of its own beside the other one, and keeps what it prints until it is asked for.
+    /// The router is asked first, as it is by [`Session::start`].
     pub async fn background(&self, text: impl Into<OsString>) -> Result<BackgroundId, SessionError> {
-        let text = text.into();
-        let running = self.beside(CommandLine::Shell(text.clone()), Wiring::captured()).await?;
+        self.start_background(text.into(), Routing::Ask).await
+    }
+
+    pub(crate) async fn start_background(
+        &self,
+        text: OsString,
+        routing: Routing,
+    ) -> Result<BackgroundId, SessionError> {
+        let command = match self.taken(&text, routing)? {
+            Some(work) => Apart::Taken(Taking::begin(work, None)),
+            None => {
+                let command = CommandLine::Shell(text.clone());
+                Apart::Process(Box::new(self.beside(command, Wiring::captured()).await?))
+            }
+        };
         let id = BackgroundId(self.inner.next.fetch_add(1, Ordering::Relaxed));
-        let background = Background::begin(text, running, self.inner.options.background_bytes);
+        let background = Background::begin(text, command, self.inner.options.background_bytes);
         self.inner.backgrounds().insert(id.0, background);
         Ok(id)
     }

@@ -24,9 +24,18 @@ const SHELL_ONLY: [&str; 4] = ["functions", "variables that are not exported", "
 const PROCESSES: &str = "processes in the sandbox";
 
 impl Inner {
-    /// A request for the session: where its shell is, with what it exports.
-    pub(super) fn request(&self, runtime: &Runtime, command: CommandLine) -> Request {
-        runtime.request(command)
+    /// A request of the session's runtime for a command where the shell is. A session that is closed has none.
+    pub(super) fn request(&self, command: CommandLine) -> Result<(Arc<Runtime>, Request), SessionError> {
+        let mut common = self.common();
+        if common.closed {
+            return Err(SessionError::Closed);
+        }
+        common.used = Instant::now();
+        let mut request = common.runtime.request(command);
+        if let Some(cwd) = &common.kept.cwd {
+            request.cwd.clone_from(cwd);
+        }
+        Ok((Arc::clone(&common.runtime), request))
     }
 
     /// Makes sure that there is a shell under this policy. What had to be started anew is told.
@@ -141,16 +150,12 @@ impl Session {
 
     /// Starts a command beside the shell.
     pub(super) async fn beside(&self, command: CommandLine, wiring: Wiring) -> Result<Running, SessionError> {
-        let runtime = self.runtime();
-        let mut request = self.inner.request(&runtime, command);
-        let (policy, decision) = runtime.judge(&request)?;
         if let Ok(mut seat) = self.inner.seat.try_lock() {
             self.inner.remember(&mut seat).await;
         }
+        let (runtime, request) = self.inner.request(command)?;
+        let (policy, decision) = runtime.judge(&request)?;
         let kept = self.inner.common().kept.clone();
-        if let Some(cwd) = kept.cwd.clone() {
-            request.cwd = cwd;
-        }
         if decision.verdict == Verdict::Unsandboxed {
             let prepared = runtime.prepare(request)?;
             return Ok(runtime.start(prepared, wiring).await?);

@@ -6,7 +6,7 @@ use super::error::SessionError;
 use super::handle::Inner;
 use super::options::SessionInput;
 use super::output::Output;
-use super::processes::{Moment, Process, below, of_session};
+use super::processes::{Moment, Process, below, directory_of, of_session};
 use super::seat::Seat;
 use super::shell::{Pipes, Shell};
 use super::walls::Walls;
@@ -63,6 +63,8 @@ pub(super) struct Live {
     /// Absent once everything was taken.
     pub(super) output: Option<Output>,
     pub(super) truncated: bool,
+    /// It left a shell that would not run the next command.
+    pub(super) spoiled: bool,
     stdin: Option<pipe::Sender>,
     /// Keeps the input from being closed before the shell has opened it.
     entry: Option<Entry>,
@@ -71,8 +73,6 @@ pub(super) struct Live {
     deadline: Option<(Instant, Duration)>,
     /// When a shell that does not take its order, or has lost its way, is given up.
     unready: Option<Instant>,
-    /// What was unread when the order was given.
-    unread: usize,
     /// When to look again whether the shell is still where it should be.
     look: Instant,
     /// When what is left is killed.
@@ -159,7 +159,6 @@ impl Live {
         let since = Moment::now();
         // A shell that does not take it has ended, which shows next.
         let _ = shell.channel.say(&order).and_then(|()| shell.channel.say(driver::EMPTY_LINE));
-        let unread = shell.channel.unread();
         let sandbox = recorder.name().to_owned();
         let started = Event::Started { sandbox, pid: shell.inner_pid };
         Ok(Self {
@@ -185,7 +184,7 @@ impl Live {
             ending: Vec::new(),
             forced: None,
             truncated: false,
-            unread,
+            spoiled: false,
             violations: Vec::new(),
             more_violations: 0,
             sequence: 0,
@@ -270,6 +269,9 @@ impl Live {
             // Closed by an end of the shell, or by `exec` of another program: which one, its process says.
             Woken::Said(None) => {
                 self.unready = None;
+                if self.seat.shell.as_ref().is_some_and(|shell| shell.channel.is_flooded()) {
+                    self.stop(SIGKILL, Duration::ZERO);
+                }
                 self.stage = Stage::Away;
             }
             Woken::Side(event) => self.tell(*event),
@@ -282,10 +284,14 @@ impl Live {
             Woken::Deadline => self.time_out(),
             Woken::Unready => {
                 self.unready = None;
-                let unread = self.seat.shell.as_ref().map(|shell| shell.channel.unread());
                 // Something of a command before holds it up, or it has read on without saying a word.
-                if unread.is_some_and(|unread| unread == 0 || unread >= self.unread) {
-                    self.stop(SIGKILL, Duration::ZERO);
+                let astray = |shell: &Shell| shell.channel.unread() == 0 || shell.channel.has_unread_order();
+                if self.seat.shell.as_ref().is_some_and(astray) {
+                    // One that has just come to its end has said so before it read on.
+                    self.hear_waiting();
+                    if matches!(self.stage, Stage::Running) {
+                        self.stop(SIGKILL, Duration::ZERO);
+                    }
                 }
             }
             Woken::Look => {
@@ -298,11 +304,7 @@ impl Live {
             }
             Woken::Grace => self.kill(),
             Woken::Ended(exit) => {
-                while let Some(message) = self.seat.shell.as_mut().and_then(|shell| shell.channel.waiting()) {
-                    if let Some(said) = Said::read(&message) {
-                        self.hear(said);
-                    }
-                }
+                self.hear_waiting();
                 self.leave_nobody();
                 self.seat.shell = None;
                 self.stage = Stage::Draining(exit);
@@ -310,20 +312,48 @@ impl Live {
         }
     }
 
+    /// Hears what the shell has said already.
+    fn hear_waiting(&mut self) {
+        while let Some(message) = self.seat.shell.as_mut().and_then(|shell| shell.channel.waiting()) {
+            if let Some(said) = Said::read(&message) {
+                self.hear(said);
+            }
+        }
+    }
+
     fn hear(&mut self, said: Said) {
         match said {
+            Said::Spoiled { turn, cwd } if turn == self.name.as_bytes() => {
+                let cwd = self.place(cwd);
+                self.inner.common().kept.stand_at(cwd);
+                self.remove_names();
+                self.unready = None;
+                self.spoiled = true;
+                self.seat.shell = None;
+                self.stage = Stage::Draining(Exit::Signal { signal: SIGKILL });
+            }
             Said::End { turn, status, cwd } if turn == self.name.as_bytes() => {
+                let cwd = self.place(cwd);
                 self.inner.common().kept.stand_at(cwd);
                 self.remove_names();
                 self.unready = None;
                 self.stage = Stage::Draining(Exit::Code { code: status });
             }
             Said::State { cwd, exports } | Said::Leaving { cwd, exports, .. } => {
+                let cwd = self.place(cwd);
                 let mut common = self.inner.common();
                 common.kept.stand_at(cwd);
                 common.kept.export(&exports);
             }
-            Said::Hello | Said::End { .. } => {}
+            Said::Hello | Said::End { .. } | Said::Spoiled { .. } => {}
+        }
+    }
+
+    /// Where the shell is, whatever it says.
+    fn place(&self, said: Vec<u8>) -> Vec<u8> {
+        match &self.seat.shell {
+            Some(shell) => directory_of(shell.pid, said),
+            None => said,
         }
     }
 
@@ -417,7 +447,7 @@ async fn readable(output: Option<&Output>) {
     }
 }
 
-async fn until(at: Option<Instant>) {
+pub(super) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,

@@ -2,6 +2,7 @@
 
 use super::driver::{self, Said};
 use super::handle::{Inner, Session};
+use super::processes::directory_of;
 use super::seat::Seat;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ impl Inner {
         };
         match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Some((cwd, exports))) => {
+                let cwd = directory_of(shell.pid, cwd);
                 let mut common = self.common();
                 common.kept.stand_at(cwd);
                 common.kept.export(&exports);

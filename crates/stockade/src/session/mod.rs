@@ -33,6 +33,7 @@
 //! - **Redirections by `exec` last as long as their command** where they concern 0, 1 and 2, and what a trap of
 //!   a command prints when its shell exits goes nowhere: both are undone by then.
 
+mod apart;
 mod background;
 mod channel;
 mod directory;
@@ -57,5 +58,6 @@ mod walls;
 pub use background::{BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream};
 pub use error::SessionError;
 pub use handle::Session;
+pub(crate) use options::Routing;
 pub use options::{SessionCommand, SessionInput, SessionOptions};
 pub use run::{Canceller, SessionRun};

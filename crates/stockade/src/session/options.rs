@@ -35,6 +35,16 @@ pub struct SessionCommand {
     pub(super) time_limit: Option<Duration>,
     pub(super) output_limit: Option<u64>,
     pub(super) bare: BareWish,
+    pub(super) routing: Routing,
+}
+
+/// Whether the embedder's router has a word in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Routing {
+    /// It is asked.
+    Ask,
+    /// It was asked, and left the command.
+    Asked,
 }
 
 /// What a command reads.
@@ -56,6 +66,7 @@ impl SessionCommand {
             time_limit: None,
             output_limit: None,
             bare: BareWish::Sandboxed,
+            routing: Routing::Ask,
         }
     }
 
@@ -78,9 +89,16 @@ impl SessionCommand {
     }
 
     /// Whether it is to run without walls, which the settings must allow. It then runs in a process of its
-    /// own, where the shell is and with what the shell exports, and leaves the shell as it was.
+    /// own, where the shell is, and leaves the shell as it was. Its environment is the runtime's: what
+    /// commands export behind walls must not decide what programs outside load.
     pub fn bare(mut self, wish: BareWish) -> Self {
         self.bare = wish;
+        self
+    }
+
+    /// The router was asked already.
+    pub(crate) fn asked(mut self) -> Self {
+        self.routing = Routing::Asked;
         self
     }
 }

@@ -3,8 +3,12 @@
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 /// The kernel counts the time at which processes start in these.
 const TICKS_IN_A_SECOND: u64 = 100;
@@ -13,14 +17,24 @@ const MOST: usize = 200;
 
 /// When something began, as the kernel notes it for processes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment(u64);
+pub(super) struct Moment {
+    tick: u64,
+    /// The newest process by then. Ticks are long: what started in the same one is told apart by its number.
+    newest: i32,
+}
 
 impl Moment {
     pub(super) fn now() -> Self {
         let now = clock_gettime(ClockId::Boottime);
         let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
         let parts = u64::try_from(now.tv_nsec).unwrap_or_default() * TICKS_IN_A_SECOND / 1_000_000_000;
-        Self(seconds * TICKS_IN_A_SECOND + parts)
+        Self { tick: seconds * TICKS_IN_A_SECOND + parts, newest: newest().unwrap_or_default() }
+    }
+
+    /// Whether a process started later.
+    fn is_before(self, pid: Pid) -> bool {
+        let newer = pid.as_raw_nonzero().get() > self.newest;
+        started(pid).is_some_and(|start| start > self.tick || (start == self.tick && newer))
     }
 }
 
@@ -61,7 +75,7 @@ pub(super) fn below(above: impl IntoIterator<Item = Pid>, since: Moment) -> Vec<
             }
             // Held first, looked at afterwards: what is looked at is what is held.
             let Some(process) = Process::hold(child) else { continue };
-            if started(child).is_some_and(|start| start >= since.0) {
+            if since.is_before(child) {
                 open.push(child);
                 found.push(process);
             }
@@ -78,9 +92,25 @@ pub(super) fn of_session(leader: Pid, since: Moment) -> Vec<Process> {
     let belongs = |pid: Pid| {
         let process = Process::hold(pid)?;
         let session: i32 = field(pid, SESSION)?.try_into().ok()?;
-        (session == leader.as_raw_nonzero().get() && started(pid)? >= since.0).then_some(process)
+        (session == leader.as_raw_nonzero().get() && since.is_before(pid)).then_some(process)
     };
     pids.filter_map(belongs).take(MOST).collect()
+}
+
+/// The working directory of a shell. What it says itself may go through links, which is better to know, and is
+/// believed where it is the same directory.
+pub(super) fn directory_of(pid: Pid, said: Vec<u8>) -> Vec<u8> {
+    let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
+    let Ok(seen) = fs::read_link(of("cwd")) else { return said };
+    let seen = seen.into_os_string().into_vec();
+    // One that was removed has no name that leads there.
+    if seen == said || !seen.starts_with(b"/") || seen.ends_with(b" (deleted)") {
+        return said;
+    }
+    let identity = |path: PathBuf| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let inside = OsStr::from_bytes(said.strip_prefix(b"/").unwrap_or(&said));
+    let same = identity(of("root").join(inside)).is_some_and(|there| identity(of("cwd")) == Some(there));
+    if same && said.starts_with(b"/") { said } else { seen }
 }
 
 fn children(parent: Pid) -> Vec<Pid> {
@@ -92,6 +122,11 @@ fn children(parent: Pid) -> Vec<Pid> {
             list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// The number that was given to a process last.
+fn newest() -> Option<i32> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
 
 /// When a process started, in ticks since the machine did.
@@ -114,13 +149,12 @@ mod tests {
 
     #[test]
     fn only_what_came_since_is_found() {
-        let before = Moment(Moment::now().0 - 1);
+        let before = Moment::now();
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&child);
         let ours = rustix::process::getpid();
         assert!(below([ours], before).iter().any(|found| found.pid() == pid));
-        let later = Moment(Moment::now().0 + 100);
-        assert!(below([ours], later).is_empty());
+        assert!(!below([ours], Moment::now()).iter().any(|found| found.pid() == pid));
         let session = rustix::process::getsid(None).unwrap();
         assert!(of_session(session, before).iter().any(|found| found.pid() == pid));
         Process::hold(pid).unwrap().signal(9);

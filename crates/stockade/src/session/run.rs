@@ -1,16 +1,17 @@
 //! One command of a session, as its caller holds it.
 
 use super::SessionError;
+use super::apart::{Apart, Taking};
 use super::handle::Session;
 use super::live::{Live, Parts};
-use super::options::{SessionCommand, SessionInput};
-use crate::running::Running;
+use super::options::{Routing, SessionCommand, SessionInput};
 use crate::runtime::time_limit;
 use crate::wiring::Wiring;
+use crate::{Routed, Taken};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use std::time::Duration;
-use stockade_isolate::Stdio;
+use stockade_isolate::{BoxFuture, Stdio};
 use stockade_policy::{CommandLine, Event, Outcome, Verdict};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -26,8 +27,8 @@ pub struct SessionRun {
 enum Source {
     /// In the shell.
     Shell(Option<Box<Live>>),
-    /// Outside of the walls, as the policy decided.
-    Apart(Box<Running>, mpsc::UnboundedReceiver<i32>),
+    /// Outside of the walls, as the policy decided, or in the embedder's hands.
+    Apart(Apart, mpsc::UnboundedReceiver<i32>),
 }
 
 /// Ends a command from elsewhere.
@@ -52,36 +53,35 @@ impl SessionRun {
             return Err(SessionError::Nul);
         }
         let (cancels, cancelled) = mpsc::unbounded_channel();
-        let runtime = session.runtime();
-        let mut request = runtime.request(CommandLine::Shell(command.text));
-        request.bare = command.bare;
-        if let Some(cwd) = session.inner.common().kept.cwd.clone() {
-            request.cwd = cwd;
+        if let Some(work) = session.taken(&command.text, command.routing)? {
+            let taking = Apart::Taken(Taking::begin(work, command.time_limit));
+            return Ok(Self { source: Source::Apart(taking, cancelled), cancels });
         }
+        let (runtime, mut request) = session.inner.request(CommandLine::Shell(command.text))?;
+        request.bare = command.bare;
         let (policy, decision) = runtime.judge(&request)?;
         if decision.verdict == Verdict::Unsandboxed {
-            let exports = session.inner.common().kept.exports.clone().unwrap_or_default();
-            for (name, value) in exports {
-                request.environment.retain(|(known, _)| *known != name);
-                request.environment.push((name, value));
-            }
             let mut wiring = Wiring::captured();
             if command.input == SessionInput::Piped {
                 wiring.stdio[0] = Stdio::Piped;
             }
-            let running = runtime.start(runtime.prepare(request)?, wiring).await?;
-            return Ok(Self { source: Source::Apart(Box::new(running), cancelled), cancels });
+            let mut prepared = runtime.prepare(request)?;
+            let limits = &mut Arc::make_mut(&mut prepared.plan).limits;
+            let time = command.time_limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+            limits.max_execution_time = least(limits.max_execution_time, time);
+            limits.max_output = least(limits.max_output, command.output_limit);
+            let running = Apart::Process(Box::new(runtime.start(prepared, wiring).await?));
+            return Ok(Self { source: Source::Apart(running, cancelled), cancels });
         }
         let mut seat = Arc::clone(&session.inner.seat).lock_owned().await;
         let (walls, told) = session.inner.ensure(&mut seat, &policy).await?;
         let mut recorder = runtime.keeper().recorder();
         recorder.start_under(&request, &walls.plan, &walls.digest).map_err(crate::StartError::from)?;
         let CommandLine::Shell(text) = request.command else { return Err(SessionError::Closed) };
-        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let parts = Parts {
             inner: Arc::clone(&session.inner),
             output_limit: least(walls.plan.limits.max_output, command.output_limit),
-            time_limit: least_time(time_limit(&walls.plan), command.time_limit),
+            time_limit: least(time_limit(&walls.plan), command.time_limit),
             walls,
             seat,
             recorder,
@@ -98,7 +98,7 @@ impl SessionRun {
         match &self.source {
             Source::Shell(Some(live)) => live.id(),
             Source::Shell(None) => "",
-            Source::Apart(running, _) => running.id(),
+            Source::Apart(command, _) => command.id(),
         }
     }
 
@@ -115,10 +115,10 @@ impl SessionRun {
                 }
                 event
             }
-            Source::Apart(running, cancelled) => loop {
+            Source::Apart(command, cancelled) => loop {
                 tokio::select! {
-                    event = running.next() => return event,
-                    Some(signal) = cancelled.recv() => running.cancel(signal),
+                    event = command.next() => return event,
+                    Some(signal) = cancelled.recv() => command.cancel(signal),
                 }
             },
         }
@@ -128,7 +128,7 @@ impl SessionRun {
     pub fn stdin(&mut self) -> Option<pipe::Sender> {
         match &mut self.source {
             Source::Shell(live) => live.as_mut()?.stdin(),
-            Source::Apart(running, _) => running.stdin(),
+            Source::Apart(command, _) => command.stdin(),
         }
     }
 
@@ -154,6 +154,24 @@ impl SessionRun {
     }
 }
 
+impl Session {
+    /// The embedder's work, where its router takes the text.
+    pub(super) fn taken(
+        &self,
+        text: &OsStr,
+        routing: Routing,
+    ) -> Result<Option<BoxFuture<'static, Taken>>, SessionError> {
+        let (runtime, request) = self.inner.request(CommandLine::Shell(text.to_owned()))?;
+        Ok(match routing {
+            Routing::Asked => None,
+            Routing::Ask => match runtime.route(&request) {
+                Routed::Taken(work) => Some(work),
+                Routed::Native => None,
+            },
+        })
+    }
+}
+
 impl Drop for SessionRun {
     fn drop(&mut self) {
         const SIGKILL: i32 = 9;
@@ -167,6 +185,6 @@ impl Drop for SessionRun {
     }
 }
 
-fn least_time(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     one.into_iter().chain(other).min()
 }

@@ -95,13 +95,13 @@ impl Shell {
 
     /// Has the shell open the pipes of its next command: those of the last one, or new ones.
     pub(super) fn arm(&mut self, directory: &RunDirectory, last: Option<Pipes>) -> Result<(), SessionError> {
-        let (pipes, known) = match last {
-            Some(last) => (last.again(directory)?, true),
-            None => (Pipes::make(directory)?, false),
+        let pipes = match last {
+            Some(last) => last.again(directory)?,
+            None => Pipes::make(directory)?,
         };
         let name = directory.fresh_name();
         let failed = |source| SessionError::Pipes { act: "send the next turn", source };
-        let told = driver::turn(&name, (!known).then_some(pipes.name.as_str()));
+        let told = driver::turn(&name, &pipes.name);
         self.channel.say(&told).map_err(failed)?;
         self.turn = Some(Turn { name, pipes });
         Ok(())

@@ -83,14 +83,39 @@ async fn commands_that_look_like_our_words() {
 async fn broken_text_is_an_error_of_its_own() {
     let world = World::new();
     let session = world.open().await;
-    for text in
-        ["echo \"", "echo '", "if", "for x in", "echo $(", "cat <<X\nabc", "}", "fi", "echo ${", "((", "a=("]
-    {
+    let broken = [
+        "echo \"",
+        "echo '",
+        "if",
+        "for x in",
+        "echo $(",
+        "echo \"$(",
+        "echo \"$(echo \"$(echo $(",
+        "cat <(",
+        "cat <<X\nabc",
+        "}",
+        ")",
+        "fi",
+        "echo ${",
+        "((",
+        "((1+",
+        "echo $((",
+        "a=(",
+        "[[ a",
+        "[[ -f",
+        "case x in",
+        "f() {",
+        "echo `",
+        "eval 'echo $('; true",
+    ];
+    sh(&session, "mine=kept").await;
+    // What one leaves behind in the shell shows when others follow.
+    for text in broken.iter().cycle().take(3 * broken.len()) {
         let ran = sh(&session, text).await;
-        // Some versions of bash abort when an arithmetic command has no end.
-        assert!(ran.restarted().is_none() || text == "((", "{text}");
+        assert_eq!(ran.restarted(), None, "{text}");
         works(&session).await;
     }
+    assert_eq!(sh(&session, "echo $mine; echo \"$(echo \"$(echo here)\")\"").await.stdout, "kept\nhere\n");
     let ran = sh(&session, "cat <<X\none\ntwo\nX").await;
     assert_eq!(ran.stdout, "one\ntwo\n");
     let ran = sh(&session, "break; continue; return 3; local x=1").await;
@@ -193,4 +218,58 @@ async fn more_processes_than_can_be_counted() {
     works(&session).await;
     session.close().await;
     assert!(world.left().is_empty());
+}
+
+#[tokio::test]
+async fn variables_of_the_driver_that_take_no_values() {
+    let world = World::new();
+    for text in [
+        "readonly _skS=0",
+        "readonly _skC=:",
+        "readonly _skO=x",
+        "readonly _skI=/dev/null",
+        "readonly _skP=x",
+        "declare -n _skC=zz; readonly zz='echo forged ok'",
+        "declare -n _skS=LINENO",
+        "declare -i _skC",
+        "declare -u _skC",
+    ] {
+        let session = world.open().await;
+        let ran = sh(&session, text).await;
+        assert!(ran.restarted().is_some(), "{text}: {:?}", ran.captured);
+        works(&session).await;
+        assert_eq!(sh(&session, "exit_with() { return $1; }; exit_with 3").await.code, 3, "after {text}");
+    }
+    for text in ["trap '_skS=0' DEBUG", "trap '_skC=:' DEBUG", "_skP=x", "set -a", "unset PWD; set -u"] {
+        let session = world.open().await;
+        sh(&session, text).await;
+        let ran = sh(&session, "echo here; (exit 3)").await;
+        assert_eq!((ran.stdout.as_str(), ran.code, ran.restarted()), ("here\n", 3, None), "after {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_command_is_left_alone() {
+    let world = World::new();
+    // Several at once: whether a shell reads its order before or after it is looked at is up to the scheduler.
+    let one = async || {
+        let session = world.open().await;
+        let ran = sh(&session, "sleep 6.5; echo slept").await;
+        assert_eq!((ran.stdout.as_str(), ran.code, ran.restarted()), ("slept\n", 0, None));
+    };
+    tokio::join!(one(), one(), one(), one(), one(), one(), one(), one());
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_one() {
+    let world = World::new();
+    let session = world.open().await;
+    let begun = Instant::now();
+    let ran = sh(&session, "cd sub; x=$(head -c 15000000 /dev/zero | tr '\\0' a); PWD=/$x").await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(ran.restarted().is_some());
+    works(&session).await;
+    sh(&session, "cd sub 2>/dev/null; PWD=/root/not/there").await;
+    let running = session.exec_argv(["sh", "-c", "exit 5"], stockade::Wiring::captured()).await.unwrap();
+    assert_eq!(running.wait().await.unwrap().exit_code, 5);
 }

@@ -46,6 +46,30 @@ fn json_holds_the_same() {
 }
 
 #[test]
+fn a_project_cannot_write_lines_of_its_own() {
+    each_caller(|world| {
+        let odd =
+            r#"{"filesystem": {"denyRead": ["a\nfine\u202e\u009b"], "allowWrite": ["/x\nfine\u202e"]}}"#;
+        let file = world.file(".stockade.json", odd);
+        let file = file.to_str().expect("text");
+        for ran in [config(world, ["show"]), config(world, ["validate", file])] {
+            let text = ran.out();
+            assert!(text.contains("\\nfine\\u{202e}"), "{ran}");
+            assert!(!text.contains(['\u{202e}', '\u{9b}']), "{ran}");
+            assert!(!text.lines().any(|line| line.trim().starts_with("fine")), "{ran}");
+        }
+        let ran = config(world, ["show", "--json"]);
+        assert!(!ran.out().contains(['\u{202e}', '\u{9b}']), "{ran}");
+        let value: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        let rules = value["rules"].as_array().expect("rules");
+        assert!(rules.iter().any(|rule| rule["entry"] == "a\nfine\u{202e}\u{9b}"), "{ran}");
+        let ran = world.run().opt("-v").shell("true");
+        assert!(!ran.err().lines().any(|line| line.trim_start().starts_with("fine")), "{ran}");
+        assert!(!ran.err().contains('\u{202e}'), "{ran}");
+    });
+}
+
+#[test]
 fn broken_settings_are_not_shown_as_if_they_were_not_there() {
     each_caller(|world| {
         world.file(user_file(world), "{");

@@ -12,14 +12,14 @@ fn names_do_not_act_on_the_terminal() {
                     printf '{\"scripts\": {\"a\\\\u001b[31m\\\\nstockade: b\": \"\\\\u202ex\\\\u001b]0;t\\\\u0007\"}}' > package.json";
         let (ran, items) = reviewed(world, &settings, text);
         ran.exits(0).keeps_calm();
-        assert_eq!(items.len(), 2, "{items:?}{ran}");
+        assert_eq!(items.len(), 3, "{items:?}{ran}");
         let err = ran.err();
         assert!(!err.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ran}");
         assert!(
             !err.lines().any(|line| line.starts_with("stockade: all") || line.starts_with("stockade: b")),
             "{ran}"
         );
-        assert_eq!(err.lines().count(), 3, "{ran}");
+        assert_eq!(err.lines().count(), 4, "{ran}");
     });
 }
 
@@ -74,6 +74,7 @@ fn nothing_outside_is_read() {
             brief(&items),
             [
                 "gitHook new .git/hooks",
+                "gitSettings new .git",
                 "packageScript new a/package.json",
                 "packageScript new b/package.json",
                 "packageScript new package.json",

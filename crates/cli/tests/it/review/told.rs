@@ -20,6 +20,7 @@ fn changes_are_listed_after_everything_else() {
             brief(&items),
             [
                 "gitHook new .git/hooks/pre-commit",
+                "gitSettings new .git",
                 "editor new .vscode/tasks.json",
                 "pipeline removed .github/workflows/old.yml",
                 "packageScript changed package.json",
@@ -28,13 +29,13 @@ fn changes_are_listed_after_everything_else() {
         );
         let err = ran.err();
         let told: Vec<&str> = err.lines().skip_while(|line| !line.starts_with("stockade: review:")).collect();
-        assert_eq!(told.len(), 5, "{ran}");
-        assert_eq!(told[0], "stockade: review: 4 things changed that this machine may execute later");
+        assert_eq!(told.len(), 6, "{ran}");
+        assert_eq!(told[0], "stockade: review: 5 things changed that this machine may execute later");
         assert_eq!(
             told[1],
             "  gitHook new .git/hooks/pre-commit (executable): git runs it on commit, checkout, merge or push"
         );
-        assert!(told[4].contains("(new scripts.postinstall: \"./x\"): package managers run"), "{ran}");
+        assert!(told[5].contains("(new scripts.postinstall: \"./x\"): package managers run"), "{ran}");
     });
 }
 
@@ -82,7 +83,7 @@ fn protection_holds_and_the_rest_is_told() {
         let text = "echo x > .bashrc; mkdir -p vendor/p; echo x > vendor/p/.bashrc; git init -q repo; true";
         let (ran, items) = reviewed(world, &settings, text);
         ran.exits(0);
-        assert_eq!(brief(&items), ["shellStart new vendor/p/.bashrc"], "{ran}");
+        assert_eq!(brief(&items), ["gitSettings new repo/.git", "shellStart new vendor/p/.bashrc"], "{ran}");
         assert!(ran.err().contains(".bashrc"), "{ran}");
         let refused = ran.err().find("refused").unwrap_or_else(|| panic!("no refusal{ran}"));
         assert!(refused < ran.err().find("review:").unwrap(), "{ran}");
@@ -126,5 +127,30 @@ fn a_killed_command_is_reviewed_too() {
         let settings = world.settings(UNPROTECTED);
         let run = world.run().opts(["--review", "--timeout", "0.5"]).with("--settings", &settings);
         run.shell("echo x > mise.toml; sleep 60").exits(137).complains(&["shellStart new mise.toml"]);
+    });
+}
+
+/// What the project keeps elsewhere and reaches by links is executed as if it were in its place.
+#[test]
+fn hooks_that_are_reached_by_links_are_told() {
+    each_caller(|world| {
+        let settings = world.settings(UNPROTECTED);
+        world.file(".git/config", "[core]\n\thooksPath = .hooks # ours\n");
+        world.script("tools/hooks/pre-commit", "old");
+        world.script("far/hk/pre-push", "old");
+        let text = "ln -s tools/hooks .hooks; ln -s far/hk deep; ln -s deep .husky";
+        reviewed(world, &settings, text).0.exits(0);
+        let text = "echo new > tools/hooks/pre-commit; echo new > far/hk/pre-push; mkdir -p src/.git";
+        let (ran, items) = reviewed(world, &settings, text);
+        ran.exits(0).keeps_calm();
+        assert_eq!(
+            brief(&items),
+            [
+                "gitHook changed far/hk/pre-push",
+                "gitHook changed tools/hooks/pre-commit",
+                "gitSettings new src/.git",
+            ],
+            "{ran}"
+        );
     });
 }

@@ -110,6 +110,26 @@ fn a_terminal_that_hangs_up_leaves_the_session() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_types_nothing() {
+    each_caller(|world| {
+        let session = Hosted::expected(world, "a");
+        let mut person = Person::new();
+        let live = open(&mut person, world, &[]);
+        person.types("cat > said; echo over > ended\r");
+        person.types("half a line");
+        person.sees("half a line");
+        // Nobody is told by a signal: the window is closed.
+        drop(person);
+        live.reap();
+        eventually(SOON, || match session.status() {
+            Some(status) if status["terminal"] == "detached" => Ok(()),
+            other => Err(format!("{other:?}")),
+        });
+        assert!(!world.ws.join("ended").exists());
+    });
+}
+
+#[test]
 fn a_terminal_is_for_one() {
     each_caller(|world| {
         let session = Hosted::expected(world, "a");

@@ -125,7 +125,10 @@ fn words_are_one_part() {
         (&["say", "a b"], Verdict::Unsandboxed),
         (&["say", "a", "b"], Verdict::Sandbox),
         (&["docker ps"], Verdict::Sandbox),
+        (&["env", "CI=1", "docker"], Verdict::Unsandboxed),
         (&["env", "A=1", "docker"], Verdict::Unsandboxed),
+        // No shell, so a program like any other.
+        (&["time", "CI=1", "docker"], Verdict::Sandbox),
         (&["env", "LD_PRELOAD=x", "docker"], Verdict::Sandbox),
         (&["A=1", "docker"], Verdict::Sandbox),
     ] {
@@ -193,6 +196,28 @@ fn what_cannot_be_meant_is_an_error() {
         let error = load(&tree(), Layer::User, Shape::Native, text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
+    for text in [
+        "FOO=1 npm test",
+        "env npm test:*",
+        "timeout 30 x*",
+        "cd x && y",
+        "Bash(docker:*)",
+        "docker:",
+        "docker > /etc/x",
+        "docker $X",
+        "docker\\nps",
+        "docker\u{a0}ps",
+    ] {
+        let policy = policy(&format!(r#"{{"excludedCommands": ["{text}"]}}"#));
+        let told = policy.notices().iter().any(|notice| notice.text.contains("fits no command"));
+        assert!(told, "{text}: {:?}", policy.notices());
+    }
+    let usual = policy(super::EXCLUDED);
+    assert!(
+        !usual.notices().iter().any(|notice| notice.text.contains("fits no command")),
+        "{:?}",
+        usual.notices()
+    );
     let all = policy(r#"{"excludedCommands": ["*"]}"#);
     assert!(all.notices().iter().any(|notice| notice.text.contains("every simple command")));
 }

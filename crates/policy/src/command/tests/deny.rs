@@ -52,6 +52,45 @@ fn a_denied_command_is_found_wherever_it_stands() {
         "/sbin/mkfs -t ext4 x",
         "/opt/tool/run",
         "docker run --privileged x",
+        // Options that are grouped or not known: every later word may be the program.
+        "sudo -nu root rm -rf /",
+        "xargs -0n 1 rm -rf /",
+        "timeout -vk 1 5 rm -rf /",
+        "env -C /tmp rm -rf /",
+        "env -iu X rm -rf /",
+        "env -i rm -rf /",
+        "exec -a foo rm -rf /",
+        "/usr/bin/time -f %e rm -rf /",
+        "xargs --replace={} rm -rf /",
+        "nice -n $X rm -rf /",
+        "sudo -nu root env A=1 sh -c 'rm -rf /'",
+        // Other programs that start programs.
+        "coproc rm -rf /",
+        "find . -name x -exec rm -rf / ;",
+        "find . -exec true {} + -exec rm -rf / ;",
+        "find . -execdir sudo -n rm -rf / \\;",
+        "su -c 'rm -rf /'",
+        "su root -c 'ls; rm -rf /'",
+        "pkexec rm -rf /",
+        "flock /tmp/x rm -rf /",
+        "flock x -c 'rm -rf /'",
+        "watch -n 1 'rm -rf /'",
+        "parallel rm -rf ::: /",
+        "script -c 'rm -rf /' x",
+        "chroot /mnt rm -rf /",
+        "strace -f -o x rm -rf /",
+        "unshare -r rm -rf /",
+        "taskset 1 rm -rf /",
+        "chrt -f 1 rm -rf /",
+        "systemd-run --user rm -rf /",
+        // Text for other shells, with options in between.
+        "bash -c -- 'rm -rf /'",
+        "bash -c -e 'rm -rf /'",
+        "env -vS 'rm -rf /'",
+        "env --split-string 'rm -rf /'",
+        "env -S rm -rf /",
+        "trap 'rm -rf /' EXIT",
+        "$'rm' -rf /",
         // The rest does not parse; what could be seen is enough.
         "rm -rf /; fi; done",
     ] {
@@ -61,6 +100,8 @@ fn a_denied_command_is_found_wherever_it_stands() {
         assert!(decision.parts.iter().any(|part| part.verdict == Verdict::Refuse), "{text}");
     }
     assert_eq!(decide(&policy, "ls; rm -rf /").reason, "not the whole machine");
+    let long = format!("rm -rf /;{}", "a;".repeat(30_000));
+    assert_eq!(decide(&policy, &long).verdict, Verdict::Refuse);
 }
 
 #[test]
@@ -79,6 +120,12 @@ fn others_are_not() {
         "cat <<'EOF'\n$(rm -rf /)\nEOF",
         "# rm -rf /",
         "docker run x",
+        // What stands behind known options is the program, and what follows it is not.
+        "sudo echo rm -rf /",
+        "timeout -k 1 5 echo rm -rf /",
+        "xargs grep rm -rf /",
+        "find / -name rm -not -path -rf",
+        "bash script.sh rm -rf /",
     ] {
         assert_ne!(decide(&policy, text).verdict, Verdict::Refuse, "{text}");
     }
@@ -100,6 +147,33 @@ fn a_denial_holds_without_walls_too() {
     }
     let long = format!("true {}", "x".repeat(100_000));
     assert_eq!(policy.decide(&wish(&long), &tree()).verdict, Verdict::Ask);
+    let bare = r#"{"enabled": false, "commands": {"deny": [{"program": "rm", "args": ["-rf"]}]}}"#;
+    let policy = super::policy(bare);
+    for (text, expected) in [
+        ("sh -c \"$X\"", Verdict::Ask),
+        ("sh -c \"rm -rf $D\"", Verdict::Ask),
+        ("rm $X x", Verdict::Ask),
+        ("rm -{rf,v} x", Verdict::Ask),
+        ("bash <<< 'rm -rf x'", Verdict::Ask),
+        ("echo rm -rf x | sh", Verdict::Ask),
+        ("echo rm -rf x | bash -s", Verdict::Ask),
+        ("sh /dev/stdin <<< 'rm -rf x'", Verdict::Ask),
+        ("trap \"$X\" EXIT", Verdict::Ask),
+        ("trap 'rm -rf x' EXIT", Verdict::Refuse),
+        ("echo -rf x | xargs rm", Verdict::Ask),
+        ("sh -c 'sh -c \"$X\"'", Verdict::Ask),
+        ("sh -c 'if rm; then x; fi'", Verdict::Ask),
+        ("sudo -nu root $X", Verdict::Ask),
+        (". ./x", Verdict::Ask),
+        ("echo $X", Verdict::Unsandboxed),
+        ("rm x", Verdict::Unsandboxed),
+        ("sh -c 'echo $X'", Verdict::Unsandboxed),
+        ("bash script.sh $X", Verdict::Unsandboxed),
+        ("find . -name '*.rs' | xargs grep x", Verdict::Unsandboxed),
+    ] {
+        let decision = policy.decide(&shell(text), &tree());
+        assert_eq!(decision.verdict, expected, "{text}: {}", decision.reason);
+    }
     // Behind walls they may run.
     let walled = super::policy(r#"{"commands": {"deny": [{"program": "reboot"}]}}"#);
     assert_eq!(decide(&walled, "$X").verdict, Verdict::Sandbox);
@@ -144,4 +218,29 @@ fn whoever_denies_everything_means_it() {
     ] {
         assert_eq!(decide(&policy, text).verdict, expected, "{text}");
     }
+}
+
+#[test]
+fn rules_that_could_never_refuse_anything_are_told() {
+    for (rule, expected) in [
+        (r#"{"program": "rm -rf"}"#, "commands.deny[0].program"),
+        (r#"{"program": "sudo rm"}"#, "commands.deny[0].program"),
+        (r#"{"program": "r\u00a0m"}"#, "commands.deny[0].program"),
+    ] {
+        let text = format!(r#"{{"commands": {{"deny": [{rule}]}}}}"#);
+        let error = load(&tree(), Layer::User, Shape::Native, &text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    for args in [r#"["-rf /"]"#, r#"[""]"#] {
+        let policy = policy(&format!(r#"{{"commands": {{"deny": [{{"program": "rm", "args": {args}}}]}}}}"#));
+        let told = policy.notices().iter().any(|notice| notice.text.contains("commands.deny[0].args[0]"));
+        assert!(told, "{args}: {:?}", policy.notices());
+    }
+    let quiet = policy(DENY);
+    assert!(!quiet.notices().iter().any(|notice| notice.text.contains("commands.deny")));
+    // Many examples would take long to try, and any project may bring some.
+    let examples = vec![format!("{:?}", "a;".repeat(2_000)); 40].join(",");
+    let text = format!(r#"{{"commands": {{"deny": [{{"program": "rm", "notMatch": [{examples}]}}]}}}}"#);
+    let error = load(&tree(), Layer::Project, Shape::Native, &text).unwrap_err().to_string();
+    assert!(error.contains("too long together"), "{error}");
 }

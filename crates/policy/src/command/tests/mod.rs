@@ -1,5 +1,6 @@
 //! The rules about commands, tried.
 
+mod attacks;
 mod chain;
 mod deny;
 mod places;
@@ -16,8 +17,10 @@ pub(super) const EXCLUDED: &str = r#"{"excludedCommands": ["npm run lint", "npm 
 
 /// The usual places and a few programs.
 pub(super) fn tree() -> Tree {
-    let programs =
-        ["docker", "npm", "git", "echo", "cat", "env", "timeout", "nice", "nohup", "stdbuf", "make", "bash"];
+    let programs = [
+        "docker", "npm", "git", "echo", "cat", "env", "timeout", "nice", "nohup", "stdbuf", "make", "bash",
+        "time", "ionice",
+    ];
     let tree =
         usual_tree().directory("/ws/bin").file("/ws/tool").file("/opt/tool/run").directory("/usr/local/bin");
     programs.iter().fold(tree, |tree, name| tree.file(&format!("/usr/bin/{name}")))

@@ -157,9 +157,10 @@ fn a_refusal_says_where_and_what() {
     assert_eq!((found.key.as_str(), found.line), ("core.fsmonitor", 4));
     let text = found.to_string();
     assert!(
-        text.starts_with("line 4: core.fsmonitor: \"evil\" is not an allowed value (false)\nhint: "),
+        text.starts_with("line 4: core.fsmonitor: \"evil\" is not an allowed value (false); if it is wanted"),
         "{text}"
     );
+    assert!(!text.contains('\n'), "it is part of a line: {text}");
     let found = refusal(b"[user]\nname = a\\\n  b\n[alias \"\xe2\x80\xaex\\\"\"]y");
     assert_eq!((found.key.as_str(), found.line), ("alias.\\u{202e}x\\\".y", 4));
     let long = format!("[x \"{}\"]y", "z".repeat(900));

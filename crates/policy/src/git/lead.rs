@@ -1,0 +1,51 @@
+//! Where a configuration that is there sends git.
+
+use super::config::check_size;
+use super::parse::{Entry, Parts, parse};
+use super::refusal::{GitRefusal, shown};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A file or directory that git reads settings or takes programs from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lead {
+    /// The key as git writes it, fit for a terminal.
+    pub(crate) key: String,
+    /// As it is written there.
+    pub(crate) path: PathBuf,
+    pub(crate) kind: LeadKind,
+}
+
+/// What git does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeadKind {
+    /// Reads it as a part of the configuration. Relative paths begin at the file that names it.
+    Include,
+    /// Takes hooks or attributes from it. Relative paths begin at the work tree.
+    Use,
+}
+
+/// All that a configuration names.
+///
+/// # Errors
+///
+/// What keeps the text from being read as git reads it.
+pub(crate) fn git_config_leads(text: &[u8]) -> Result<Vec<Lead>, GitRefusal> {
+    check_size(text)?;
+    Ok(parse(text)?.iter().filter_map(lead).collect())
+}
+
+fn lead(entry: &Entry) -> Option<Lead> {
+    let Parts { section, subsection, key } = entry.parts()?;
+    let kind = match (section, subsection, key) {
+        (b"include", None, b"path") | (b"includeif", Some(_), b"path") => LeadKind::Include,
+        (b"core", None, b"hookspath" | b"attributesfile") => LeadKind::Use,
+        _ => return None,
+    };
+    let value = entry.value.as_deref()?;
+    // Newer versions of git take a path that need not be there.
+    let value = value.strip_prefix(b":(optional)").unwrap_or(value);
+    let path = Path::new(OsStr::from_bytes(value)).to_owned();
+    (!value.is_empty()).then(|| Lead { key: shown(&entry.name), path, kind })
+}
