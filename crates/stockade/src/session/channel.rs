@@ -85,7 +85,8 @@ impl Channel {
 
     /// Whether the shell says more than a message may hold.
     pub(super) fn is_flooded(&self) -> bool {
-        let longest = if self.heard.get(self.start) == Some(&b'E') { LONGEST_END } else { LONGEST };
+        let is_end = matches!(self.heard.get(self.start), Some(b'E' | b'F'));
+        let longest = if is_end { LONGEST_END } else { LONGEST };
         self.heard.len() - self.start > longest
     }
 
@@ -156,4 +157,35 @@ fn receive(socket: &UnixStream, heard: &mut Vec<u8>, shell: &mut Option<Pid>) ->
         heard.extend_from_slice(&bytes[..message.bytes]);
     }
     Ok(message.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_order_is_told_from_the_line_behind_it() {
+        let (channel, theirs) = Channel::pair().unwrap();
+        assert_eq!(channel.unread(), 0);
+        channel.say(b"x\0").unwrap();
+        channel.say(driver::EMPTY_LINE).unwrap();
+        assert!(channel.has_unread_order());
+        rustix::io::read(&theirs, &mut [0; 2]).unwrap();
+        assert!(channel.unread() > 0 && !channel.has_unread_order());
+    }
+
+    #[tokio::test]
+    async fn messages_come_one_by_one_and_have_an_end() {
+        let (mut channel, theirs) = Channel::pair().unwrap();
+        rustix::io::write(&theirs, b"one\0\0two\0thr").unwrap();
+        for expected in ["one", "", "two"] {
+            assert_eq!(channel.next().await.unwrap(), expected.as_bytes());
+        }
+        assert_eq!(channel.waiting(), None);
+        rustix::io::write(&theirs, b"ee\0E").unwrap();
+        assert_eq!(channel.next().await.unwrap(), b"three");
+        rustix::io::write(&theirs, &[b'a'; LONGEST_END]).unwrap();
+        assert_eq!(channel.next().await, None);
+        assert!(channel.is_flooded());
+    }
 }

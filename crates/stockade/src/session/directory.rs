@@ -112,6 +112,18 @@ impl RunDirectory {
             .map_err(pipes("open a pipe"))
     }
 
+    /// Opens the reading end of a pipe that is there, and lets nobody open another one: who has the pipe open
+    /// for writing could take from it what others print.
+    pub(super) fn open_alone(&self, name: &str) -> Result<OwnedFd, SessionError> {
+        let allow = |mode| {
+            rustix::fs::chmodat(&self.directory, name, mode, AtFlags::empty()).map_err(pipes("guard a pipe"))
+        };
+        allow(Mode::RUSR | Mode::WUSR)?;
+        let opened = self.open(name, OFlags::RDONLY)?;
+        allow(Mode::WUSR)?;
+        Ok(opened)
+    }
+
     /// Puts a file there.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<(), SessionError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

@@ -50,14 +50,18 @@ pub(super) struct Pipes {
 impl Pipes {
     fn make(directory: &RunDirectory) -> Result<Self, SessionError> {
         let name = directory.fresh_name();
-        let open = |number: u8| watch(directory.pipe(&format!("{name}.{number}"), OFlags::RDONLY)?);
+        let open = |number: u8| {
+            let name = format!("{name}.{number}");
+            drop(directory.pipe(&name, OFlags::RDONLY)?);
+            watch(directory.open_alone(&name)?)
+        };
         Ok(Self { stdout: open(1)?, stderr: open(2)?, name })
     }
 
     /// The same pipes for the next command. To be called when they are at their end: nobody has them open.
     fn again(self, directory: &RunDirectory) -> Result<Self, SessionError> {
         // Opened anew: what saw the end of the last writers would take it for the end of the next ones.
-        let open = |number: u8| watch(directory.open(&format!("{}.{number}", self.name), OFlags::RDONLY)?);
+        let open = |number: u8| watch(directory.open_alone(&format!("{}.{number}", self.name))?);
         Ok(Self { stdout: open(1)?, stderr: open(2)?, name: self.name })
     }
 

@@ -273,3 +273,17 @@ async fn a_directory_that_is_not_one() {
     let running = session.exec_argv(["sh", "-c", "exit 5"], stockade::Wiring::captured()).await.unwrap();
     assert_eq!(running.wait().await.unwrap().exit_code, 5);
 }
+
+#[tokio::test]
+async fn nobody_takes_what_others_print() {
+    let world = World::new();
+    let session = world.open().await;
+    // The second command has the pipes of the first.
+    for _ in 0..2 {
+        let ran = sh(&session, "chmod 600 /proc/$$/fd/1; { exec 9</proc/$$/fd/1; } && echo taken").await;
+        assert_ne!(ran.code, 0, "{:?}", ran.captured);
+        assert!(ran.stderr.contains("ermission denied"), "{}", ran.stderr);
+        works(&session).await;
+    }
+    assert_eq!(sh(&session, "echo out >/dev/stdout; echo e >>/dev/stderr").await.stdout, "out\n");
+}

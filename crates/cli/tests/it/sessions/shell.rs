@@ -115,7 +115,10 @@ fn a_terminal_that_goes_away_types_nothing() {
         let session = Hosted::expected(world, "a");
         let mut person = Person::new();
         let live = open(&mut person, world, &[]);
-        person.types("cat > said; echo over > ended\r");
+        // The thread that looks for the person lets go of the terminal at the next word on it.
+        person.types("(sleep 3; echo late) & cat > said; echo over > ended\r");
+        // What is typed before the shell has let go of the terminal is not shown.
+        eventually(SOON, || if world.ws.join("said").exists() { Ok(()) } else { Err("not yet".into()) });
         person.types("half a line");
         person.sees("half a line");
         // Nobody is told by a signal: the window is closed.
