@@ -10,7 +10,8 @@ use std::process::Command;
 pub(crate) fn build() -> Result<PathBuf> {
     let host = host()?;
     // With the target named, the flag reaches only what is shipped: procedural macros cannot be static.
-    let mut build = cargo(["build", "--profile", "dist", "--quiet", "--package", "stockade-cli", "--target", &host]);
+    let mut build =
+        cargo(["build", "--profile", "dist", "--quiet", "--package", "stockade-cli", "--target", &host]);
     run(build.env("RUSTFLAGS", "-C target-feature=+crt-static"))
         .context("the C library's static part may be missing (Fedora: glibc-static)")?;
     let made = target().join(&host).join("dist/stockade");
