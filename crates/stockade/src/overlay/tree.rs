@@ -88,10 +88,22 @@ impl Tree {
     pub(super) fn look(&self, path: &Path) -> Result<Option<Stat>, Errno> {
         let found = self.place(path).and_then(|place| place.look());
         match found {
-            Ok(found) => Ok(Some(found)),
+            Ok(found) => Ok(Some(self.as_it_was(found))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(errno),
         }
+    }
+
+    /// What was found, with the permissions it had before it was opened for us.
+    fn as_it_was(&self, mut found: Stat) -> Stat {
+        let same = |opened: &OwnedFd| {
+            fstat(opened).is_ok_and(|known| (known.st_dev, known.st_ino) == (found.st_dev, found.st_ino))
+        };
+        let before = self.opened.borrow().iter().find(|(opened, _)| same(opened)).map(|(_, mode)| *mode);
+        if let Some(mode) = before {
+            found.st_mode = (found.st_mode & !0o7777) | mode.as_raw_mode();
+        }
+        found
     }
 
     /// The names in a directory, in order.
