@@ -10,7 +10,7 @@ use crate::Via;
 use crate::gateway::{Admitted, Wanted, Ward};
 use crate::relay::write;
 use crate::transparent::carry;
-use bytes::Buf;
+use bytes::Bytes;
 use std::sync::Arc;
 use stockade_policy::Target;
 use tokio::net::TcpStream;
@@ -21,21 +21,30 @@ const REACHED: &[u8] = b"HTTP/1.1 200 Connection Established\r\n\r\n";
 
 /// Serves a client that has begun to ask for a tunnel. The target is reached before it is said that it was.
 pub(super) async fn serve_connect(ward: Arc<Ward>, client: TcpStream, first: &[u8]) {
-    let mut requests = Requests::new(&client, first);
+    if let Some((admitted, first)) = begin(&ward, &client, first).await {
+        carry(ward, client, admitted, first).await;
+    }
+}
+
+/// Reads and answers the request. What is left of it while a tunnel lasts is what the client said already.
+async fn begin(ward: &Arc<Ward>, client: &TcpStream, first: &[u8]) -> Option<(Admitted, Bytes)> {
+    let mut requests = Requests::new(client, first);
     let reached = match requests.head().await {
-        Ok(Some(head)) => reach(&ward, &head).await.map(|admitted| (head, admitted)),
+        Ok(Some(head)) => reach(ward, &head).await.map(|admitted| (head, admitted)),
         Err(NoHead::Bad(wrong)) => Err(Answer::bad(wrong)),
-        Ok(None) | Err(NoHead::Gone) => return,
+        Ok(None) | Err(NoHead::Gone) => return None,
     };
     let (head, admitted) = match reached {
         Ok(reached) => reached,
-        Err(answer) => return farewell(&client, &answer.bytes()).await,
+        Err(answer) => {
+            farewell(client, &answer.bytes()).await;
+            return None;
+        }
     };
-    let mut held = std::mem::take(&mut requests.held);
-    held.advance(head.length);
-    if write(&client, REACHED).await.is_ok() {
-        carry(ward, client, admitted, held.freeze()).await;
-    }
+    // A copy, so that an idle tunnel does not keep the buffer.
+    let early = Bytes::copy_from_slice(requests.held.get(head.length..).unwrap_or_default());
+    write(client, REACHED).await.ok()?;
+    Some((admitted, early))
 }
 
 async fn reach(ward: &Arc<Ward>, head: &Head) -> Result<Admitted, Answer> {
