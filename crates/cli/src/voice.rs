@@ -2,6 +2,10 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use std::time::Duration;
+
+/// A terminal that is read takes a few words at once.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How much is said, and in whose manner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,18 @@ impl Voice {
             Manner::Stockade => {}
             Manner::Srt => self.detail(what),
         }
+    }
+
+    /// As [`Voice::closing`], said to somebody who may have left: a terminal that nobody reads takes no words,
+    /// and must not keep the program.
+    pub(crate) fn farewell(self, what: impl Display) {
+        let what = what.to_string();
+        let (said, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            self.closing(what);
+            let _ = said.send(());
+        });
+        let _ = heard.recv_timeout(PATIENCE);
     }
 
     /// Good to know when looking closely.

@@ -91,6 +91,8 @@ fn a_terminal_that_hangs_up_leaves_the_session() {
         // More output than a terminal takes without a reader.
         person.types("i=0; while [ ! -e stop ]; do i=$((i+1)); echo \"$i $PATH\"; echo $i > count; sleep 0.001; done; echo all''over\r");
         person.sees("\n3 ");
+        // Nobody reads any more, and the terminal is full when the signal comes.
+        std::thread::sleep(Duration::from_secs(1));
         crate::support::kill(live.pid(), 1).unwrap();
         assert_eq!(live.reap().code(), Some(0));
         drop(person);
