@@ -16,7 +16,7 @@ pub use command::{Afterwards, Command, Stdio, WindowSize};
 pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
-pub use linux::{NativeProvider, ProbeResult, probe, unread, watch};
+pub use linux::{NativeProvider, ProbeResult, hung_up, probe, unread, watch};
 pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Ear, NetNote, NetProcess, Teller};

@@ -60,6 +60,7 @@ mod directories;
 mod files;
 mod grants;
 mod hosting;
+mod ledger;
 mod manager;
 mod network;
 mod overlay;

@@ -17,5 +17,5 @@ pub(crate) use run::{Live, Run};
 pub(crate) use skip::skip;
 pub(crate) use snapshot::Snapshot;
 pub(crate) use sys::{Pty, exchange, is_root, kill, open_path};
-pub(crate) use watch::{eventually, mounts_of, processes_of};
+pub(crate) use watch::{eventually, has_ended, mounts_of, processes_of};
 pub(crate) use world::{Caller, World, each_caller};

@@ -21,7 +21,7 @@ mod sys;
 mod wire;
 
 pub use probe::{ProbeResult, probe};
-pub use sys::{unread, watch};
+pub use sys::{hung_up, unread, watch};
 
 use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;

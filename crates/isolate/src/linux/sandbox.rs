@@ -212,7 +212,9 @@ impl Sandbox for NativeSandbox {
     }
 
     fn health(&self) -> Health {
-        if self.shared.jobs().closed { Health::Stopped } else { Health::Running }
+        // A first process that is killed lets go of its end before anything inside ends with it.
+        let gone = self.shared.jobs().closed || sys::hung_up(self.shared.control.get_ref());
+        if gone { Health::Stopped } else { Health::Running }
     }
 
     fn doors(&self) -> Vec<DoorSocket> {

@@ -1,6 +1,7 @@
 //! Why a grant was not given, kept or taken back.
 
 use crate::AuditError;
+use crate::ledger::LedgerError;
 use std::io;
 use std::path::PathBuf;
 
@@ -69,4 +70,14 @@ pub enum GrantError {
         /// The id that was asked for.
         id: String,
     },
+}
+
+impl From<LedgerError> for GrantError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Broken { path, source } => Self::Broken { path, source },
+            LedgerError::Read { path, source } => Self::Read { path, source },
+            LedgerError::Write { path, source } => Self::Write { path, source },
+        }
+    }
 }

@@ -3,7 +3,7 @@
 mod edit;
 mod error;
 mod grant;
-mod ledger;
+mod kept;
 mod replace;
 mod store;
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::GrantError;
 use super::edit::{self, Edited};
 use super::grant::{Given, Grant, List, Scope, is_grantable};
-use super::ledger::Ledger;
+use super::kept::Kept;
 use super::replace::replace;
+use crate::ledger::Ledger;
 use crate::private::now;
 use crate::records::Journal;
 use crate::{AuditEvent, Directories};
@@ -32,7 +33,7 @@ struct Shared {
 #[derive(Debug)]
 struct Places {
     settings: PathBuf,
-    ledger: Ledger,
+    ledger: Ledger<Kept>,
 }
 
 /// A grant that was taken back, and what that did.
@@ -54,7 +55,7 @@ impl GrantStore {
     pub fn new(directories: &Directories) -> Self {
         Self::with(Some(Places {
             settings: directories.user_settings(),
-            ledger: Ledger::new(&directories.state),
+            ledger: Ledger::new(&directories.state, "grants"),
         }))
     }
 
@@ -195,6 +196,7 @@ impl GrantStore {
         let list = given.keepable().map_err(|why| GrantError::NotKeepable { why })?;
         let places = self.shared.places.as_ref().ok_or(GrantError::NoPlace)?;
         let mut held = places.ledger.hold()?;
+        held.content.prune(now());
         let same = |grant: &Grant| {
             grant.scope == scope && grant.subject == given.subject && grant.kinds == list.kinds()
         };
@@ -215,12 +217,12 @@ impl GrantStore {
             grant.settings = Some(places.settings.clone());
         }
         held.content.grants.push(grant.clone());
-        held.save(now())?;
+        held.save()?;
         if let Edited::Changed(text) = edited
             && let Err(source) = replace(&places.settings, text.as_bytes())
         {
             held.content.grants.retain(|known| known.id != grant.id);
-            held.save(now())?;
+            held.save()?;
             return Err(GrantError::Write { path: places.settings.clone(), source });
         }
         Ok(grant)
@@ -230,6 +232,7 @@ impl GrantStore {
         let mut revoked = Vec::new();
         if let Some(places) = &self.shared.places {
             let mut held = places.ledger.hold()?;
+            held.content.prune(now());
             let (gone, left) = std::mem::take(&mut held.content.grants).into_iter().partition(&wanted);
             held.content.grants = left;
             let gone: Vec<Grant> = gone;
@@ -244,7 +247,7 @@ impl GrantStore {
                 revoked.push(Revoked { grant, settings });
             }
             if !revoked.is_empty() {
-                held.save(now())?;
+                held.save()?;
             }
         }
         let mut session = self.session();

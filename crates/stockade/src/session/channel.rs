@@ -72,6 +72,11 @@ impl Channel {
         }
     }
 
+    /// Whether nobody is left who could read an order.
+    pub(super) fn is_closed(&self) -> bool {
+        stockade_isolate::hung_up(&self.socket)
+    }
+
     /// How much the shell has not read yet: only what was said at once and read to its end is taken off.
     pub(super) fn unread(&self) -> usize {
         stockade_isolate::unread(&self.socket).unwrap_or_default()

@@ -53,7 +53,11 @@ impl Inner {
             (common.walls.clone(), Arc::clone(&common.runtime), common.kept.clone())
         };
         let mut untold = seat.untold.take();
-        if seat.shell.as_ref().is_some_and(|shell| shell.tender.ended().is_some()) {
+        if seat
+            .shell
+            .as_ref()
+            .is_some_and(|shell| shell.tender.ended().is_some() || shell.channel.is_closed())
+        {
             seat.shell = None;
             untold.get_or_insert_with(|| "the shell was ended between two commands".into());
         }

@@ -1,5 +1,6 @@
 //! Why a file was not trusted, or could not be looked up.
 
+use crate::ledger::LedgerError;
 use std::io;
 use std::path::PathBuf;
 
@@ -51,4 +52,14 @@ pub enum TrustError {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl From<LedgerError> for TrustError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Broken { path, source } => Self::Broken { path, source },
+            LedgerError::Read { path, source } => Self::Read { path, source },
+            LedgerError::Write { path, source } => Self::Write { path, source },
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 mod digest;
 mod error;
-mod ledger;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Which content of which file is trusted.
 
-use super::ledger::Ledger;
 use super::{ContentDigest, TrustError};
+use crate::ledger::Ledger;
 use crate::private::now;
 use crate::{Directories, RealFiles};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use stockade_policy::Files;
 /// or the same content elsewhere, where its paths mean something else, is not trusted.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
-    ledger: Ledger,
+    ledger: Ledger<Content>,
 }
 
 /// A file whose content was trusted.
@@ -42,6 +42,12 @@ pub enum Standing {
     Gone,
 }
 
+/// What stands in `trust.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Content {
+    trusted: Vec<TrustedFile>,
+}
+
 /// The list at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Trusting(Vec<TrustedFile>);
@@ -61,7 +67,7 @@ impl Trusting {
 impl TrustStore {
     /// The list in Stockade's state directory.
     pub fn new(directories: &Directories) -> Self {
-        Self { ledger: Ledger::new(&directories.state) }
+        Self { ledger: Ledger::new(&directories.state, "trust") }
     }
 
     /// Where the list is.

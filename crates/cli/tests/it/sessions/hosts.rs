@@ -1,7 +1,7 @@
 //! The life of a host: what it holds, how it ends, what is left.
 
 use super::{Hosted, SIGKILL, SIGTERM, SOON, leftovers, running, state};
-use crate::support::{each_caller, eventually, kill};
+use crate::support::{each_caller, eventually, has_ended, kill};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -64,10 +64,7 @@ fn an_asked_for_end_leaves_nothing() {
             }
             let ran = live.finish(SOON);
             assert_ne!(ran.code(), 0, "{ran}");
-            eventually(SOON, || match fs::exists(format!("/proc/{pid}")) {
-                Ok(false) => Ok(()),
-                other => Err(format!("the host lives: {other:?}")),
-            });
+            eventually(SOON, || if has_ended(pid) { Ok(()) } else { Err("the host lives".into()) });
             assert_eq!(running(world, "sleep 4715"), 0);
             assert_eq!(leftovers(world), Vec::<String>::new());
             let words = fs::read_to_string(state(world).join("sessions/log")).unwrap();
@@ -110,10 +107,7 @@ fn nobody_keeps_an_idle_session() {
         let kept = Hosted::new(world, "b", &["--idle", "1"]);
         kept.exec().opt("--background").program(["sleep", "4717"]).exits(0);
         let pid = session.pid();
-        eventually(SOON, || match fs::exists(format!("/proc/{pid}")) {
-            Ok(false) => Ok(()),
-            other => Err(format!("the host lives: {other:?}")),
-        });
+        eventually(SOON, || if has_ended(pid) { Ok(()) } else { Err("the host lives".into()) });
         assert!(session.status().is_none() && kept.status().is_some());
         let words = fs::read_to_string(state(world).join("sessions/log")).unwrap();
         assert!(words.contains("nobody used it"), "{words}");

@@ -38,14 +38,21 @@ pub(crate) fn processes_of(place: &Path) -> Vec<(u32, String)> {
                 .unwrap_or_default()
         };
         let line = fs::read(dir.join("cmdline")).unwrap_or_default();
-        let state = fs::read_to_string(dir.join("stat")).unwrap_or_default();
-        let dead = state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']));
         let all = [line.clone(), link("exe"), link("cwd")];
-        if !dead && all.iter().any(|text| contains(text, needle)) {
+        if !has_ended(pid) && all.iter().any(|text| contains(text, needle)) {
             found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
         }
     }
     found
+}
+
+/// Whether a process is gone, or waits only for somebody to take note: not every first process of a container
+/// does.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(state) => state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Err(_) => true,
+    }
 }
 
 fn contains(text: &[u8], needle: &[u8]) -> bool {

@@ -96,16 +96,25 @@ pub(crate) fn send(
     }
 }
 
+/// Room for one message, used again for the next: that of one connection is small, and there may be many.
+pub(crate) struct Room(Box<[u8]>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(vec![0; LONGEST].into_boxed_slice())
+    }
+}
+
 /// Receives one message. Nothing when the other side is gone.
 pub(crate) fn receive<T: DeserializeOwned>(
     socket: impl AsFd,
+    Room(text): &mut Room,
     flags: RecvFlags,
 ) -> Result<Option<(T, Option<OwnedFd>)>, Errno> {
-    let mut text = vec![0; LONGEST];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let message = loop {
-        let slices = &mut [IoSliceMut::new(&mut text)];
+        let slices = &mut [IoSliceMut::new(text)];
         match recvmsg(&socket, slices, &mut ancillary, flags | RecvFlags::CMSG_CLOEXEC) {
             Err(Errno::INTR) => {}
             other => break other?,

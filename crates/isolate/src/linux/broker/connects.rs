@@ -70,11 +70,12 @@ impl Network {
         self.count
     }
 
-    /// Notes where a connection comes from; who made it, where that is still known.
+    /// Notes where a connection comes from; who made it, where that is still known and anybody wants to know:
+    /// about who asks for names nothing is kept.
     fn comes_from(&mut self, number: u64, from: SocketAddr) -> Option<Who> {
         let known = self.connections.iter_mut().rev().find(|connection| connection.number == number)?;
         known.from = Some(from);
-        Some(known.who.clone())
+        (known.to.port() != NAME_PORT).then(|| known.who.clone())
     }
 
     /// Who connected from `peer`, or to `destination` last.

@@ -1,6 +1,6 @@
 //! The launcher's side of the broker.
 
-use super::channel::{self, Said, Told};
+use super::channel::{self, Room, Said, Told};
 use super::process::{self, Inheritance};
 use crate::CreateError;
 use crate::linux::sys::{self, Forked};
@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 pub(crate) struct BrokerHandle {
     channel: AsyncFd<OwnedFd>,
     pidfd: OwnedFd,
-    hearing: Mutex<()>,
+    hearing: Mutex<Room>,
 }
 
 /// What became of what a broker said.
@@ -53,8 +53,8 @@ impl BrokerHandle {
     /// given back: nothing else is heard after that.
     pub(crate) async fn listen(&self, each: impl Fn(Said)) -> Option<Spoken> {
         let heard = self.channel.async_io(Interest::READABLE, |socket| {
-            let _one = self.one_at_a_time();
-            let said = channel::receive(socket, RecvFlags::DONTWAIT)?;
+            let mut room = self.one_at_a_time();
+            let said = channel::receive(socket, &mut room, RecvFlags::DONTWAIT)?;
             Ok(said.map(|(said, _)| match said {
                 Said::Failed { errno, .. } => Spoken::Failed { errno },
                 said => {
@@ -69,14 +69,15 @@ impl BrokerHandle {
     /// Hands on what the broker has said already. When this returns nothing of it is on its way any more, on
     /// another thread neither. A failure is left to whoever finds the broker gone.
     pub(crate) fn hear_out(&self, each: impl Fn(Said)) {
-        let _one = self.one_at_a_time();
-        while let Ok(Some((said, _))) = channel::receive(self.channel.get_ref(), RecvFlags::DONTWAIT) {
+        let mut room = self.one_at_a_time();
+        let socket = self.channel.get_ref();
+        while let Ok(Some((said, _))) = channel::receive(socket, &mut room, RecvFlags::DONTWAIT) {
             each(said);
         }
     }
 
     /// Taking something off the socket and handing it on is one step.
-    fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+    fn one_at_a_time(&self) -> MutexGuard<'_, Room> {
         self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

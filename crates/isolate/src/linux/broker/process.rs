@@ -1,6 +1,6 @@
 //! The broker's process: taking its place, and what its threads share.
 
-use super::channel::{self, Said, Told};
+use super::channel::{self, Room, Said, Told};
 use super::connects::Network;
 use super::deferred::Deferred;
 use super::memory::Memory;
@@ -119,8 +119,9 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     });
     worker::hire(&broker).map_err(at("start a thread"))?;
     worker::settle_in(&broker).map_err(at("start a thread"))?;
+    let mut room = Room::default();
     loop {
-        match channel::receive::<Told>(&broker.channel, RecvFlags::empty()) {
+        match channel::receive::<Told>(&broker.channel, &mut room, RecvFlags::empty()) {
             Ok(Some((told, descriptor))) => broker.hear(told, descriptor),
             // The launcher is gone, and with it everything inside.
             _ => sys::exit_now(0),

@@ -7,7 +7,7 @@ use crate::linux::script::{LandlockStep, Script};
 use crate::linux::sys::{self, Exec, Ruleset, landlock_rights as rights};
 use crate::linux::wire::Stage;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, fstatfs};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 
@@ -18,6 +18,8 @@ pub(super) struct Start<'a> {
     /// 0, 1, 2, then the named ones. Nothing stands for the sandbox's own /dev/null: the host's would be
     /// a file of the host's in the command's hands.
     pub(super) descriptors: &'a [Option<OwnedFd>],
+    /// The rules of commands without files of their own; absent where this one has some.
+    pub(super) common: Option<&'a Ruleset>,
     /// The inner end of the private terminal.
     pub(super) terminal: Option<BorrowedFd<'a>>,
     /// Where it went wrong; memory the first process reads afterwards.
@@ -48,20 +50,23 @@ fn prepare(start: &Start<'_>) -> Result<(), (Stage, Errno)> {
     }
     sys::chdir_past_broker(start.exec.working_directory(), start.script.cookie)
         .map_err(at(Stage::Directory))?;
-    let walls = landlock(start).map_err(at(Stage::Landlock))?;
+    let own = match start.common {
+        None => own_rules(start).map_err(at(Stage::Landlock))?,
+        Some(_) => None,
+    };
     // After the ruleset, which needs descriptors of its own; it keeps a number above all of these.
-    let walls = place_descriptors(start, walls).map_err(at(Stage::Descriptors))?;
+    let walls = place_descriptors(start, start.common.or(own.as_ref())).map_err(at(Stage::Descriptors))?;
     limit(start.script).map_err(at(Stage::Limits))?;
     if let Some(walls) = walls {
         walls.restrict_self().map_err(at(Stage::Landlock))?;
     }
-    sys::reset_signals();
+    sys::unblock_signals();
     Ok(())
 }
 
 /// Puts every descriptor where the command expects it. All are lifted above the highest number first, so
 /// that no target overwrites a source.
-fn place_descriptors(start: &Start<'_>, walls: Option<Ruleset>) -> Result<Option<Ruleset>, Errno> {
+fn place_descriptors(start: &Start<'_>, walls: Option<&Ruleset>) -> Result<Option<Ruleset>, Errno> {
     let count = start.descriptors.len();
     let highest = (0..count).map(|index| number(start.exec, index)).max().unwrap_or(2).max(2);
     let walls = walls.map(|walls| walls.lift(highest + 1)).transpose()?;
@@ -103,20 +108,27 @@ pub(super) fn lower(resource: Resource, value: u64) -> Result<(), Errno> {
     setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })
 }
 
-fn landlock(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {
-    if start.script.landlock_handled == 0 {
+/// The rules of commands that bring no files of their own; nothing where Landlock is not in use.
+pub(super) fn common_rules(script: &Script) -> Result<Option<Ruleset>, Errno> {
+    if script.landlock_handled == 0 {
         return Ok(None);
     }
-    let ruleset = Ruleset::new(start.script.landlock_handled)?;
-    for LandlockStep { path, access } in &start.script.landlock {
-        let place = sys::open_past_broker(path, OFlags::PATH | OFlags::CLOEXEC, start.script.cookie)?;
+    let ruleset = Ruleset::new(script.landlock_handled)?;
+    for LandlockStep { path, access } in &script.landlock {
+        let place = sys::open_past_broker(path, OFlags::PATH | OFlags::CLOEXEC, script.cookie)?;
         ruleset.allow(place, *access)?;
     }
+    Ok(Some(ruleset))
+}
+
+/// The same, and what this command's own descriptors may be reopened for.
+fn own_rules(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {
+    let Some(ruleset) = common_rules(start.script)? else { return Ok(None) };
     for descriptor in start.descriptors.iter().flatten() {
         let access = reopening(descriptor)? & start.script.landlock_handled;
         if access != 0 {
             match ruleset.allow(descriptor, access) {
-                // Pipes without a name are beyond Landlock: they can be reopened only as what they are.
+                // What has no place in any tree is beyond Landlock: it can be reopened only as what it is.
                 Ok(()) | Err(Errno::BADFD) => {}
                 Err(error) => return Err(error),
             }
@@ -126,12 +138,15 @@ fn landlock(start: &Start<'_>) -> Result<Option<Ruleset>, Errno> {
 }
 
 /// What a file the caller handed over may be reopened for through /dev/stdin and the like: what it is
-/// open for, no more. A descriptor that only appends is not reopened, that would allow overwriting.
-fn reopening(descriptor: &OwnedFd) -> Result<u64, Errno> {
-    let reopenable = matches!(
-        FileType::from_raw_mode(fstat(descriptor)?.st_mode),
-        FileType::RegularFile | FileType::CharacterDevice | FileType::Fifo
-    );
+/// open for, no more. A descriptor that only appends is not reopened, that would allow overwriting. Pipes
+/// without a name are beyond Landlock.
+pub(super) fn reopening(descriptor: &OwnedFd) -> Result<u64, Errno> {
+    const PIPES: u32 = 0x5049_5045;
+    let reopenable = match FileType::from_raw_mode(fstat(descriptor)?.st_mode) {
+        FileType::RegularFile | FileType::CharacterDevice => true,
+        FileType::Fifo => fstatfs(descriptor)?.f_type as u32 != PIPES,
+        _ => false,
+    };
     let flags = fcntl_getfl(descriptor)?;
     if !reopenable || flags.contains(OFlags::APPEND) {
         return Ok(0);

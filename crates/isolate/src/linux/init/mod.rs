@@ -72,6 +72,7 @@ pub(super) fn run(
     to_broker: BorrowedFd<'_>,
 ) -> ! {
     sys::block_all_signals();
+    sys::forget_handlers();
     // Everything the launcher had open goes, its end of the socket included: only then does its death show.
     let Ok([control, to_broker]) = sys::close_all_but([control, to_broker]) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.

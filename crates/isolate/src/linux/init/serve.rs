@@ -1,9 +1,9 @@
 //! The first process's working life: start commands, reap whatever ends, follow the launcher.
 
-use super::command::{Start, become_command};
+use super::command::{Start, become_command, common_rules, reopening};
 use super::{Built, During, Workspace, doors, report};
 use crate::linux::script::Script;
-use crate::linux::sys::{self, Exec};
+use crate::linux::sys::{self, Exec, Ruleset};
 use crate::linux::wire::{MAX_DESCRIPTORS, Order, PACKET, Report, Stage, Step};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -29,12 +29,14 @@ struct Server<'a> {
     workspace: &'a mut Workspace,
     control: &'a OwnedFd,
     jobs: [Option<Job>; JOBS],
+    /// The rules of commands without files of their own, once there was one.
+    common: Option<Ruleset>,
 }
 
 /// Serves until the launcher is gone.
 pub(super) fn serve(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built {
     let children = sys::child_signals().during(Step::Serve)?;
-    let mut server = Server { script, workspace, control, jobs: [None; JOBS] };
+    let mut server = Server { script, workspace, control, jobs: [None; JOBS], common: None };
     loop {
         let mut ready = [PollFd::new(control, PollFlags::IN), PollFd::new(&children, PollFlags::IN)];
         match poll(&mut ready, None) {
@@ -154,8 +156,13 @@ impl Server<'_> {
         let Some(descriptors) = descriptors.get(..count) else {
             return Err((Stage::Descriptors, Errno::INVAL));
         };
+        let own_files = descriptors.iter().flatten().any(|descriptor| reopening(descriptor) != Ok(0));
+        if !own_files && self.common.is_none() {
+            self.common = common_rules(self.script).map_err(at(Stage::Landlock))?;
+        }
         let mut start = Start {
             script: self.script,
+            common: self.common.as_ref().filter(|_| !own_files),
             exec: &exec,
             descriptors,
             terminal: ends.as_ref().map(|(_, inner)| inner.as_fd()),

@@ -98,8 +98,8 @@ impl Ruleset {
         .map(drop)
     }
 
-    /// Moves the set's descriptor to a number not below `lowest`.
-    pub(crate) fn lift(self, lowest: i32) -> Result<Self, Errno> {
+    /// The same set under a number not below `lowest`.
+    pub(crate) fn lift(&self, lowest: i32) -> Result<Self, Errno> {
         rustix::io::fcntl_dupfd_cloexec(&self.0, lowest).map(Self)
     }
 

@@ -37,9 +37,9 @@ pub(crate) use process::{
     open_past_broker, place_descriptor, random_number, reap, reap_pidfd, shed_privileges,
 };
 pub(crate) use seccomp::install_filter;
-pub(crate) use signals::{block_all_signals, child_signals, reset_signals};
+pub(crate) use signals::{block_all_signals, child_signals, forget_handlers, unblock_signals};
 pub(crate) use target::{read_memory, read_string};
-pub use unread::unread;
+pub use unread::{hung_up, unread};
 pub use watch::watch;
 
 use rustix::io::Errno;

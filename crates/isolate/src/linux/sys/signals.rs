@@ -4,8 +4,8 @@ use super::check;
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::Errno;
 
-/// Blocks every signal, so that handlers copied from the launcher never run in the first process:
-/// a process inside could otherwise call them with `kill 1`.
+/// Blocks every signal, so that handlers copied from the launcher never run in the first process or the
+/// broker: a process inside could otherwise call them with `kill 1`.
 pub(crate) fn block_all_signals() {
     // SAFETY: a sigset_t may start uninitialised because sigfillset writes all of it.
     unsafe {
@@ -31,9 +31,9 @@ pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Gives a command the signals a fresh program expects: all default, none blocked. (Rust programs ignore
-/// SIGPIPE, and what is ignored stays ignored across exec.)
-pub(crate) fn reset_signals() {
+/// What every signal does by default, as a fresh program expects. (Rust programs ignore SIGPIPE, and what is
+/// ignored stays ignored across exec.) Done once for all commands: each inherits it.
+pub(crate) fn forget_handlers() {
     const LAST_SIGNAL: i32 = 64;
     // SAFETY: all-zero is a valid sigaction (SIG_DFL, no flags); numbers the C library keeps for itself
     // and those that cannot be changed are refused without harm.
@@ -42,6 +42,13 @@ pub(crate) fn reset_signals() {
         for signal in 1..=LAST_SIGNAL {
             libc::sigaction(signal, &raw const default, std::ptr::null_mut());
         }
+    }
+}
+
+/// Lets a command hear signals, as a fresh program expects.
+pub(crate) fn unblock_signals() {
+    // SAFETY: a sigset_t may start uninitialised because sigemptyset writes all of it.
+    unsafe {
         let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
