@@ -41,7 +41,8 @@ pub(super) async fn accept<F>(
         };
         // Small messages must not wait for more; a socket that cannot be told so still works.
         let _ = client.set_nodelay(true);
-        let serving = crate::peer::serving(peer, serve(Arc::clone(&ward), client));
+        // On the heap: every future around it would have room for it twice, before it begins and afterwards.
+        let serving = crate::peer::serving(peer, Box::pin(serve(Arc::clone(&ward), client)));
         ward.spawn(async move {
             serving.await;
             drop(place);

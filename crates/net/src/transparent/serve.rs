@@ -18,7 +18,8 @@ const DNS: u16 = 53;
 pub(crate) async fn serve(ward: Arc<Ward>, client: TcpStream) {
     let Some(destination) = original_destination(&client) else { return reset(client) };
     if destination.port() == DNS {
-        return dns::serve_stream(ward, client).await;
+        // On the heap, as it is not what most connections are.
+        return Box::pin(dns::serve_stream(ward, client)).await;
     }
     let Some(target) = wanted(&ward, destination) else {
         let target = Target { host: Host::from(destination.ip()), port: destination.port() };
