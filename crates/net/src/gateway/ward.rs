@@ -25,6 +25,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Rules are as many as the plan has, and grants; this many are more than anybody writes.
 const MOST_RULES: usize = 4096;
+/// Connections of a sandbox to servers that may read in big pieces at once.
+const MOST_BIG_READS: usize = 32;
 /// Bytes of request bodies that a sandbox may have held whole at once.
 const MOST_HELD: u32 = 64 << 20;
 
@@ -47,6 +49,8 @@ pub(crate) struct Ward {
     pub(super) servers: Arc<Places>,
     /// Bytes of request bodies that are held whole.
     bodies: Arc<Semaphore>,
+    /// Connections to servers that may read in big pieces.
+    big_reads: Arc<Semaphore>,
     ended: watch::Sender<bool>,
 }
 
@@ -73,6 +77,7 @@ impl Ward {
             pipes: Pipes::default(),
             servers: Places::for_servers(),
             bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
+            big_reads: Arc::new(Semaphore::new(MOST_BIG_READS)),
             ended: watch::Sender::new(false),
             judge: RwLock::new(Arc::new(NetJudge::new(plan))),
         }))
@@ -125,6 +130,11 @@ impl Ward {
     pub(crate) async fn room_for_body(&self, length: usize) -> Option<OwnedSemaphorePermit> {
         let length = u32::try_from(length).unwrap_or(MOST_HELD).min(MOST_HELD);
         Arc::clone(&self.bodies).acquire_many_owned(length).await.ok()
+    }
+
+    /// The right to read in big pieces, as long as few have it.
+    pub(crate) fn room_for_big_reads(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.big_reads).try_acquire_owned().ok()
     }
 
     /// Tells the witness, and gives the refusal back for whoever is refused.
