@@ -2,7 +2,7 @@
 //! it costs to follow settings that change.
 #![forbid(unsafe_code)]
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use stockade::{
     CommandLine, Layer, Presence, RealFiles, Records, Request, Runtime, SettingsFile, Shape,
     StandardSettings, Trust, Verdict,
 };
-use stockade_bench::{Format, Promise, Samples, Table};
+use stockade_bench::{Pace, Promise, Samples, Table, read_options};
 
 /// What agents write all day.
 const TYPICAL: [&str; 12] = [
@@ -58,16 +58,8 @@ fn main() -> ExitCode {
 }
 
 fn run(words: impl Iterator<Item = String>) -> Result<()> {
-    let (mut rounds, mut format) = (200, Format::Text);
-    for word in words {
-        match word.as_str() {
-            "--quick" => rounds = 20,
-            "--markdown" => format = Format::Markdown,
-            // Cargo's own.
-            "--bench" => {}
-            other => bail!("no option {other} (there are --quick and --markdown)"),
-        }
-    }
+    let (pace, format) = read_options(words).map_err(Error::msg)?;
+    let rounds = if pace == Pace::Quick { 20 } else { 200 };
     let place = tempfile::tempdir().context("cannot make a workspace")?;
     let plain = runtime(place.path(), "{}")?;
     let ruled = runtime(place.path(), RULES)?;

@@ -1,15 +1,19 @@
-//! What a command costs in a session, against a shell and processes without any walls.
+//! What a command costs in a session, against a shell and processes without any walls, and `docker exec`.
 #![forbid(unsafe_code)]
 
-use anyhow::{Context, Result, bail, ensure};
+mod docker;
+mod shell;
+
+use anyhow::{Context, Error, Result, ensure};
+use docker::Container;
+use shell::BareShell;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use stockade::{Runtime, Session, SessionOptions, Wiring};
-use stockade_bench::{Comparison, Contender, Format, Lap, Limit, race};
+use stockade_bench::{Comparison, Contender, Format, Lap, Limit, Pace, Table, race, read_options, readable};
 
 const PROGRAM: &str = "/bin/true";
 /// A command in the session's shell, in units of one in a shell without walls.
@@ -30,34 +34,30 @@ fn main() -> ExitCode {
 }
 
 fn run(words: impl Iterator<Item = String>) -> Result<()> {
-    let (mut rounds, mut format) = (2000, Format::Text);
-    for word in words {
-        match word.as_str() {
-            "--quick" => rounds = 200,
-            "--markdown" => format = Format::Markdown,
-            // Cargo's own.
-            "--bench" => {}
-            other => bail!("no option {other} (there are --quick and --markdown)"),
-        }
-    }
+    let (pace, format) = read_options(words).map_err(Error::msg)?;
+    let rounds = if pace == Pace::Quick { 200 } else { 2000 };
     // Not in /tmp, of which a sandbox has its own.
     let place = tempfile::Builder::new().prefix("stockade-bench-").tempdir_in("/var/tmp")?;
     let workspace = place.path().join("work");
     std::fs::create_dir(&workspace)?;
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let runtime = Arc::new(self::runtime(place.path(), &workspace)?);
-    let session = executor.block_on(Session::open(Arc::clone(&runtime), SessionOptions::default()))?;
+    let open = || executor.block_on(Session::open(Arc::clone(&runtime), SessionOptions::default()));
+    // One only for programs: beside a shell that was just used, its state is asked for first.
+    let (session, live) = (open()?, open()?);
     let mut shell = BareShell::start(&workspace)?;
-    let laps = race(
+    let mut laps = race(
         rounds,
         Duration::ZERO,
         vec![
             Contender::new("shell", || shell.run(PROGRAM)),
             Contender::new("session", || executor.block_on(in_shell(&session))),
             Contender::new("process", || process(&workspace)),
-            Contender::new("beside", || executor.block_on(beside(&session))),
+            Contender::new("beside", || executor.block_on(beside(&live))),
+            Contender::new("beside a shell just used", || executor.block_on(beside(&session))),
         ],
     );
+    laps.extend(in_container(&place.path().join("docker"), rounds));
     let anew = race(
         rounds.div_ceil(100),
         Duration::ZERO,
@@ -67,17 +67,47 @@ fn run(words: impl Iterator<Item = String>) -> Result<()> {
         ],
     );
     executor.block_on(session.close());
+    executor.block_on(live.close());
     report(&laps, &anew, format);
     Ok(())
 }
 
+/// `docker exec`, and a program without walls in the same race, where an engine can be had.
+fn in_container(place: &Path, rounds: usize) -> Vec<Lap> {
+    match Container::start(place) {
+        Ok(container) => race(
+            rounds.div_ceil(20),
+            Duration::ZERO,
+            vec![
+                Contender::new("process, beside docker", || process(Path::new("/"))),
+                Contender::new("docker exec", || container.exec(PROGRAM)).long(),
+            ],
+        ),
+        Err(error) => {
+            println!("docker exec is not measured: {error:#}");
+            Vec::new()
+        }
+    }
+}
+
 fn report(laps: &[Lap], anew: &[Lap], format: Format) {
+    let lap = |name: &str| laps.iter().find(|lap| lap.name == name);
     let mut comparison = Comparison::new("sessions", &["without walls", "session"]);
     let limits = |limit| [None, Some(limit)];
-    comparison.row("a program in a shell that stays", &[laps.first(), laps.get(1)], &limits(IN_SHELL));
-    comparison.row("a program of its own", &[laps.get(2), laps.get(3)], &limits(BESIDE));
+    let in_shell = [lap("shell"), lap("session")];
+    comparison.row("a program in a shell that stays", &in_shell, &limits(IN_SHELL));
+    comparison.row("a program in a live sandbox", &[lap("process"), lap("beside")], &limits(BESIDE));
+    let after = [lap("process"), lap("beside a shell just used")];
+    comparison.row("the same beside a shell just used", &after, &[None, None]);
     comparison.row("everything built anew, and a program", &[anew.first(), anew.get(1)], &limits(REBUILT));
     let (table, promises) = comparison.finish();
+    println!("{}", table.render(format));
+    let mut table = Table::new("a program, each way", &["what", "p50", "p99"]);
+    for lap in laps {
+        if let Ok(samples) = &lap.result {
+            table.row([lap.name.clone(), readable(samples.median()), readable(samples.p99())]);
+        }
+    }
     println!("{}", table.render(format));
     for promise in promises {
         println!("{}: {}", promise.text, promise.verdict());
@@ -120,42 +150,4 @@ fn process(workspace: &Path) -> Result<()> {
     let done = Command::new(PROGRAM).current_dir(workspace).stdin(Stdio::null()).output()?;
     ensure!(done.status.success(), "it ended with {}", done.status);
     Ok(())
-}
-
-/// A shell that reads commands from a pipe and says when each is over, as agents use one without a sandbox.
-struct BareShell {
-    child: Child,
-    orders: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl BareShell {
-    fn start(workspace: &Path) -> Result<Self> {
-        let mut child = Command::new("/bin/bash")
-            .args(["--norc", "--noprofile"])
-            .current_dir(workspace)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let orders = child.stdin.take().context("no way in")?;
-        let answers = BufReader::new(child.stdout.take().context("no way out")?);
-        Ok(Self { child, orders, answers })
-    }
-
-    fn run(&mut self, text: &str) -> Result<()> {
-        self.orders.write_all(format!("{text}\necho \"over $? $PWD\"\n").as_bytes())?;
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer)?;
-        ensure!(answer.starts_with("over 0 "), "it answered {answer:?}");
-        Ok(())
-    }
-}
-
-impl Drop for BareShell {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

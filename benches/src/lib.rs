@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod comparison;
+mod options;
 mod processes;
 mod promise;
 mod race;
@@ -10,6 +11,7 @@ mod samples;
 mod table;
 
 pub use comparison::{Comparison, Limit, readable};
+pub use options::{Pace, read_options};
 pub use processes::{Family, family};
 pub use promise::Promise;
 pub use race::{Contender, Lap, race};

@@ -24,6 +24,11 @@ impl Samples {
         self.0[(self.0.len() * 9).div_ceil(10) - 1]
     }
 
+    /// All but one of a hundred times are at or below.
+    pub fn p99(&self) -> Duration {
+        self.0[(self.0.len() * 99).div_ceil(100) - 1]
+    }
+
     /// The slowest in units of the fastest: on a machine that does nothing else it is near one.
     pub fn spread(&self) -> f64 {
         self.0[self.0.len() - 1].as_secs_f64() / self.0[0].as_secs_f64()

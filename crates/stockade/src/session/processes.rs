@@ -4,11 +4,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// The kernel counts the time at which processes start in these.
 const TICKS_IN_A_SECOND: u64 = 100;
@@ -124,9 +125,13 @@ fn children(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// The number that was given to a process last.
+/// The number that was given to a process last. Asked before every command, so that the file stays open.
 fn newest() -> Option<i32> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
+    static LOAD: OnceLock<Option<File>> = OnceLock::new();
+    let load = LOAD.get_or_init(|| File::open("/proc/loadavg").ok()).as_ref()?;
+    let mut text = [0; 128];
+    let length = load.read_at(&mut text, 0).ok()?;
+    std::str::from_utf8(&text[..length]).ok()?.split_whitespace().last()?.parse().ok()
 }
 
 /// When a process started, in ticks since the machine did.

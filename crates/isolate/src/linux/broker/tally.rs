@@ -2,6 +2,7 @@
 //! thousand things, is told about in a bounded number of records and a count.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 use stockade_policy::ViolationKind;
 
 /// Different subjects told about; what comes after is counted.
@@ -9,9 +10,16 @@ const MOST_SUBJECTS: usize = 1000;
 /// Times the same refusal is told.
 const MOST_OF_ONE: u32 = 100;
 
+/// A sandbox may live for days: what was told before this is no part of a flood.
+const MEMORY: Duration = Duration::from_secs(60);
+
 /// What has been told already.
 #[derive(Default)]
-pub(crate) struct Tally(HashMap<(ViolationKind, String), u32>);
+pub(crate) struct Tally {
+    told: HashMap<(ViolationKind, String), u32>,
+    /// Since when.
+    begun: Option<Instant>,
+}
 
 /// What becomes of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +32,17 @@ pub(crate) enum Telling {
 
 impl Tally {
     pub(crate) fn of(&mut self, kind: ViolationKind, subject: &str) -> Telling {
-        let full = self.0.len() >= MOST_SUBJECTS;
+        self.of_then(kind, subject, Instant::now())
+    }
+
+    fn of_then(&mut self, kind: ViolationKind, subject: &str, now: Instant) -> Telling {
+        if self.begun.is_none_or(|begun| now.duration_since(begun) > MEMORY) {
+            self.begun = Some(now);
+            self.told.clear();
+        }
+        let full = self.told.len() >= MOST_SUBJECTS;
         let key = (kind, subject.to_owned());
-        match self.0.get_mut(&key) {
+        match self.told.get_mut(&key) {
             Some(times) if *times >= MOST_OF_ONE => Telling::AsOneMore,
             Some(times) => {
                 *times += 1;
@@ -34,7 +50,7 @@ impl Tally {
             }
             None if full => Telling::AsOneMore,
             None => {
-                self.0.insert(key, 1);
+                self.told.insert(key, 1);
                 Telling::InFull
             }
         }
@@ -54,5 +70,8 @@ mod tests {
         let names = (0..5000).map(|number| format!("/{number}"));
         let told = names.filter(|name| tally.of(ViolationKind::Read, name) == Telling::InFull).count();
         assert_eq!(told, MOST_SUBJECTS - 2);
+        let later = Instant::now() + 2 * MEMORY;
+        assert_eq!(tally.of_then(ViolationKind::Read, "/x", later), Telling::InFull);
+        assert_eq!(tally.of_then(ViolationKind::Read, "/another", later), Telling::InFull);
     }
 }
