@@ -1,6 +1,7 @@
 //! `stockade check`.
 
 use crate::args::CheckArgs;
+use crate::config::{TrustHint, trust_hints};
 use crate::voice::Voice;
 use crate::{print, refuse};
 use serde_json::{Value, json};
@@ -16,9 +17,10 @@ pub(crate) fn main(args: CheckArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };
+    let hints = trust_hints(&runtime);
     for notice in runtime.policy().notices() {
         if notice.weight == NoticeWeight::Warning {
-            Voice::NORMAL.warning(visible(&notice.text));
+            Voice::NORMAL.warning(TrustHint::beside(&hints, notice));
         }
     }
     let decision = runtime.check(&Request { bare, ..runtime.request(command) });
@@ -106,6 +108,7 @@ mod tests {
                 part("rm x", Verdict::Sandbox, &None),
             ],
             rule: None,
+            openings: Vec::new(),
         }
     }
 

@@ -186,6 +186,9 @@ impl Policy {
                     answer(Verdict::Unsandboxed, reason, rule)
                 }
             };
+        if decision.verdict == Verdict::Unsandboxed {
+            decision.openings = bench.openings();
+        }
         decision.parts = parts;
         decision
     }
@@ -204,7 +207,7 @@ fn is_empty(command: &CommandLine) -> bool {
 
 fn answer(verdict: Verdict, reason: &str, rule: Option<RuleRef>) -> Decision {
     let approval = Approval::from(matches!(verdict, Verdict::Unsandboxed | Verdict::Ask));
-    Decision { verdict, approval, reason: reason.to_owned(), rule, parts: Vec::new() }
+    Decision { verdict, approval, reason: reason.to_owned(), rule, parts: Vec::new(), openings: Vec::new() }
 }
 
 fn kept(text: &str, reason: &str, rule: Option<&RuleRef>) -> PartDecision {

@@ -79,7 +79,9 @@ pub use plan::{
 pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
-pub use request::{Approval, BareWish, CommandLine, Decision, PartDecision, Request, Verdict, Walls};
+pub use request::{
+    Approval, BareWish, CommandLine, Decision, Opening, Opens, PartDecision, Request, Verdict, Walls,
+};
 pub use review::{
     ReviewChange, ReviewEntry, ReviewFiles, ReviewGroup, ReviewItem, ReviewKind, ReviewList, ReviewLook,
     ReviewPackages, review_list,

@@ -3,6 +3,7 @@
 use crate::RuleRef;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// A command somebody wants to run.
@@ -70,6 +71,30 @@ pub struct Decision {
     /// not need to look at the text: see [`Policy::decide_in_parts`](crate::Policy::decide_in_parts).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartDecision>,
+    /// The files a shell without walls opens for redirections, in places where commands behind walls may put
+    /// links. Whoever starts it opens them first, and has the shell use what was opened.
+    #[serde(skip)]
+    pub openings: Vec<Opening>,
+}
+
+/// A file that a redirection names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Where in the text its name stands.
+    pub name: Range<usize>,
+    /// The file, without links on the way.
+    pub path: PathBuf,
+    /// What for.
+    pub opens: Opens,
+}
+
+/// What a redirection opens a file for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opens {
+    /// `< file`
+    ForReading,
+    /// `> file` and its kin.
+    ForWriting,
 }
 
 /// What one command of a text would get if it stood alone.

@@ -86,6 +86,7 @@ pub use audit::{
     Appended, AuditError, AuditEvent, AuditKind, AuditLine, AuditLog, AuditRecord, Durability, Finding, Flaw,
     Lost, Rotation, Unfinished, Verified, policy_digest,
 };
+pub use bare::OpeningError;
 pub use builder::{BuildError, Builder, ClaudeSettings, StandardSettings};
 pub use credentials::CredentialError;
 pub use crossing::CrossError;
@@ -116,7 +117,7 @@ pub use running::Running;
 pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
 pub use session::{
     BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream, Canceller, Session,
-    SessionCommand, SessionError, SessionInput, SessionOptions, SessionRun,
+    SessionCommand, SessionError, SessionInput, SessionOptions, SessionRun, WITHOUT_WALLS,
 };
 pub use trust::{ContentDigest, Standing, TrustError, TrustStore, TrustedFile};
 pub use violations::{

@@ -1,7 +1,7 @@
 //! The road from a request to a running command.
 
 use crate::asking::{Desk, Waiting};
-use crate::bare::{Bare, Start};
+use crate::bare::{self, Bare, OpeningError, Start};
 use crate::builder::Builder;
 use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
@@ -116,6 +116,9 @@ pub enum StartError {
     /// Its network could not be made ready.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A file of a redirection could not be opened.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
     /// The settings require an audit log, and it cannot be written.
     #[error("the audit log is required and cannot be written; nothing was run: {0}")]
     Audit(#[from] AuditError),
@@ -328,7 +331,7 @@ impl Runtime {
         wiring: Wiring,
         mut recorder: Recorder,
     ) -> Result<Running, StartError> {
-        let Prepared { mut request, plan, .. } = prepared;
+        let Prepared { mut request, plan, decision } = prepared;
         let begun = Instant::now();
         let enforcement = bare_limits::enforcement(&plan.limits);
         for (name, value) in &self.set {
@@ -336,14 +339,17 @@ impl Runtime {
             request.environment.push((name.into(), value.into()));
         }
         let mut connected = connect_bare(wiring, &plan)?;
+        let opened = bare::open(request.command, &decision.openings);
+        let (command, opened) = opened.inspect_err(|_| recorder.failed())?;
         let started = Bare::start(Start {
-            argv: argv(&request.command),
+            argv: argv(&command),
             cwd: request.cwd,
             environment: request.environment,
             stdio: connected.take_stdio(),
             time_limit: time_limit(&plan),
             output_limit: plan.limits.max_output,
             enforcement: enforcement.clone(),
+            opened,
         });
         match started {
             Ok(bare) => Ok(Running::bare(bare, enforcement, Copying::begin(connected), recorder)),

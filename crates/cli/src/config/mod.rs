@@ -1,12 +1,14 @@
 //! `stockade config`.
 
 mod check;
+mod heard;
 mod import;
 mod show;
 mod trust;
 mod validate;
 
 use crate::args::ConfigAct;
+pub(crate) use heard::{TrustHint, trust_hints};
 use std::process::ExitCode;
 
 /// Shows, checks, trusts or imports settings.

@@ -1,14 +1,14 @@
 //! `stockade config trust`.
 
-use super::check::{With, check};
+use super::heard::Loosening;
 use crate::voice::Voice;
 use crate::{print, refuse};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use stockade::{
-    BuildError, Directories, Files, Layer, NoticeWeight, RealFiles, Runtime, SettingsErrors, SettingsFile,
-    Shape, Standing, TrustError, TrustStore, TrustedFile, visible,
+    BuildError, Directories, Files, Layer, RealFiles, Runtime, SettingsErrors, SettingsFile, Shape, Standing,
+    TrustError, TrustStore, TrustedFile, visible,
 };
 
 /// How the list is printed.
@@ -36,14 +36,20 @@ pub(crate) fn trust(files: Vec<PathBuf>) -> ExitCode {
     for_each(files, |store, path| {
         let content =
             RealFiles.read(path).map_err(|source| TrustError::File { path: path.to_owned(), source })?;
-        let heard = loosening(path, &content)?;
+        let Loosening { heard, never } = loosening(path, &content)?;
         let TrustedFile { path, sha256, .. } = store.trust(path, &content)?;
         let mut text = format!("trusted {} (sha256 {sha256})\n", name(&path));
-        if heard.is_empty() {
-            text.push_str("  it only tightens, so that trust changes nothing\n");
+        match (heard.is_empty(), never.is_empty()) {
+            (true, true) => text.push_str("  it only tightens, so that trust changes nothing\n"),
+            (true, false) => text.push_str("  trust changes nothing\n"),
+            (false, _) => {}
         }
         for line in heard {
             text.push_str(&format!("  now heard: {}\n", visible(&line)));
+        }
+        if !never.is_empty() {
+            let never = never.join(", ");
+            text.push_str(&format!("  still not heard, as no project may say that: {}\n", visible(&never)));
         }
         Ok(text)
     })
@@ -120,20 +126,9 @@ fn of_the_project() -> Result<Vec<PathBuf>, Failed> {
 }
 
 /// What a file says that is only heard from a trusted one. A file that is wrong is not one to trust.
-fn loosening(path: &Path, content: &[u8]) -> Result<Vec<String>, SettingsErrors> {
+fn loosening(path: &Path, content: &[u8]) -> Result<Loosening, SettingsErrors> {
     let shape = Shape::detect(path, content).map_err(|error| SettingsErrors(vec![error]))?;
-    let file = SettingsFile::named(path, Layer::Project).in_shape(shape);
-    let trusted = SettingsFile { trust: stockade::Trust::Trusted, ..file.clone() };
-    let with = With { path, content };
-    let (before, after) = (check(file, &with)?, check(trusted, &with)?);
-    let file = format!("{} ", path.display());
-    let ended = before.into_iter().filter(|notice| notice.weight == NoticeWeight::Warning);
-    let ended = ended.filter(|notice| !after.iter().any(|left| left.text == notice.text));
-    let subject = |text: &str| {
-        let text = text.split(" is ignored").next().unwrap_or(text);
-        text.strip_prefix(&file).unwrap_or(text).to_owned()
-    };
-    Ok(ended.map(|notice| subject(&notice.text)).collect())
+    Loosening::of(SettingsFile::named(path, Layer::Project).in_shape(shape), content)
 }
 
 fn name(path: &Path) -> String {

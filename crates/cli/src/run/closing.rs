@@ -10,11 +10,33 @@ use stockade::{Exit, IgnoreList, Limits, Outcome, Violation, ViolationKind, visi
 /// More than this would bury the command's own last words.
 const SHOWN: usize = 20;
 
+/// What was to be run.
+pub(super) struct Program<'a> {
+    pub(super) name: &'a str,
+    /// Said where it is not found.
+    pub(super) not_found_hint: Option<&'a str>,
+}
+
 /// Says how it ended, where that is not the command's own business, and what was refused.
 pub(crate) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
+    say_of(voice, &Program { name: program, not_found_hint: None }, limits, outcome, ignored);
+}
+
+/// The same of a program there is more to say about.
+pub(super) fn say_of(
+    voice: Voice,
+    program: &Program<'_>,
+    limits: &Limits,
+    outcome: &Outcome,
+    ignored: &IgnoreList,
+) {
+    let Program { name, not_found_hint } = program;
     match outcome.exit {
-        Exit::NotStarted { errno: libc::ENOENT } => voice.error(format!("{program}: command not found")),
-        Exit::NotStarted { errno } => voice.error(format!("{program}: {}", words_for(errno))),
+        Exit::NotStarted { errno: libc::ENOENT } => {
+            let hint = not_found_hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            voice.error(format!("{name}: command not found{hint}"));
+        }
+        Exit::NotStarted { errno } => voice.error(format!("{name}: {}", words_for(errno))),
         Exit::TimedOut => {
             let limit = limits.max_execution_time.unwrap_or(outcome.duration_ms);
             voice.error(format!("timed out after {} s", format_seconds(limit)));

@@ -15,6 +15,7 @@ mod wiring;
 
 use crate::args::{AbsentArgs, AskTarget, EventsTarget, PolicyArgs, RunArgs};
 use crate::ask::Stage;
+use crate::config::{TrustHint, trust_hints};
 use crate::descriptor::claim;
 use crate::overlay::Held;
 use crate::refuse;
@@ -22,10 +23,11 @@ use crate::status;
 use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use asking::{Asking, Others};
+use closing::Program;
 pub(crate) use closing::say as say_closing;
 use events::{EventLog, EventsPlace};
 pub(crate) use raw::{Raw, is_wanted as raw_is_wanted};
-use reloads::{Reloads, When};
+pub(crate) use reloads::{Reloads, When};
 use report::Report;
 pub(crate) use review::ReviewWish;
 use review::Reviewing;
@@ -39,7 +41,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stockade::{
     BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NetworkHandle, NoticeWeight, Plan,
-    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WallLayer, visible,
+    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WITHOUT_WALLS, WallLayer,
+    visible,
 };
 use terminal::Terminal;
 pub(crate) use terminal::window_size;
@@ -63,6 +66,8 @@ pub(crate) struct Job {
     pub(crate) events: Option<EventsPlace>,
     pub(crate) report: Option<PathBuf>,
     pub(crate) review: ReviewWish,
+    /// Said where there is no such program.
+    pub(crate) not_found_hint: Option<String>,
     /// Goes on beside the command and ends with it.
     pub(crate) beside: Option<Beside>,
     /// The exit status when nothing was run.
@@ -130,6 +135,7 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
         Ok(held) => held,
         Err(error) => return refuse(voice, error),
     };
+    let not_found_hint = args.overlay.as_deref().and_then(|overlay| overlay_hint(overlay, &command));
     let more = |builder: Builder| held.give(asking.give(builder.ask_timeout(patience)));
     let status = match runtime(args.policy, &args.absent, args.provider, args.engine, more) {
         Err(error) => refuse(voice, error),
@@ -143,6 +149,7 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
             events,
             report: args.report,
             review: if args.review { ReviewWish::Whole } else { ReviewWish::Glance },
+            not_found_hint,
             beside: None,
             refused: status::REFUSED,
         }),
@@ -228,7 +235,8 @@ pub(crate) fn perform(job: Job) -> ExitCode {
 }
 
 async fn run(job: Job) -> Result<ExitCode, Refusal> {
-    let Job { runtime, command, voice, tty, stage, inherit, events, report, review, beside, .. } = job;
+    let Job { runtime, command, voice, tty, stage, inherit, events, report, review, .. } = job;
+    let Job { not_found_hint, beside, .. } = job;
     let mut signals = Signals::new().map_err(Refusal::Reactor)?;
     let name = program(&command);
     let prepared = runtime.prepare(runtime.request(command))?;
@@ -285,7 +293,8 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
             if let Some(report) = report {
                 report.write(&outcome)?;
             }
-            closing::say(voice, &name, &plan.limits, &outcome, runtime.ignored());
+            let program = Program { name: &name, not_found_hint: not_found_hint.as_deref() };
+            closing::say_of(voice, &program, &plan.limits, &outcome, runtime.ignored());
             if runtime.unasked() > 0 {
                 let count = runtime.unasked();
                 voice.closing(format!("{count} of them without asking: there were too many questions"));
@@ -308,20 +317,28 @@ fn program(command: &CommandLine) -> String {
     }
 }
 
+/// The word behind `--overlay` is the program, which not everybody expects.
+fn overlay_hint(overlay: &str, command: &CommandLine) -> Option<String> {
+    let CommandLine::Argv(words) = command else { return None };
+    let word = words.first()?.to_str().filter(|word| overlay.is_empty() && !word.contains('/'))?;
+    Some(format!("to keep the overlay under a name write --overlay={}", visible(word)))
+}
+
 fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
     if prepared.decision.verdict == Verdict::Unsandboxed {
         // Said even to those who asked for quiet: nothing else will tell them.
         Voice { level: Level::Normal, ..voice }
-            .warning(format!("this runs WITHOUT walls: {}", prepared.decision.reason));
+            .warning(format!("{WITHOUT_WALLS}: {}", prepared.decision.reason));
     }
     let mut said = Vec::new();
     let policy = runtime.policy();
+    let hints = if voice.level >= Level::Normal { trust_hints(runtime) } else { Vec::new() };
     for notice in policy.notices().iter().chain(&prepared.plan.notices) {
         if said.contains(&&notice.text) {
             continue;
         }
         match notice.weight {
-            NoticeWeight::Warning => voice.warning(visible(&notice.text)),
+            NoticeWeight::Warning => voice.warning(TrustHint::beside(&hints, notice)),
             NoticeWeight::Detail => voice.detail(visible(&notice.text)),
         }
         said.push(&notice.text);

@@ -6,7 +6,7 @@ use stockade::{Event, visible};
 
 /// Tells of changed settings: at once, or after the run where the terminal belongs to the command.
 #[derive(Debug)]
-pub(super) struct Reloads {
+pub(crate) struct Reloads {
     voice: Voice,
     when: When,
     kept: Vec<Word>,
@@ -14,7 +14,7 @@ pub(super) struct Reloads {
 
 /// When something is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(crate) enum When {
     AtOnce,
     Afterwards,
 }
@@ -27,12 +27,12 @@ enum Word {
 }
 
 impl Reloads {
-    pub(super) fn new(voice: Voice, when: When) -> Self {
+    pub(crate) fn new(voice: Voice, when: When) -> Self {
         Self { voice, when, kept: Vec::new() }
     }
 
     /// Hears an event; only some are about settings.
-    pub(super) fn hear(&mut self, event: &Event) {
+    pub(crate) fn hear(&mut self, event: &Event) {
         for word in words(event) {
             match self.when {
                 When::AtOnce => self.say(word),
@@ -42,7 +42,7 @@ impl Reloads {
     }
 
     /// Says what was kept.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         for word in std::mem::take(&mut self.kept) {
             self.say(word);
         }

@@ -3,7 +3,7 @@
 use super::relay::{Relay, Typing};
 use super::{SessionRefusal, place, wait};
 use crate::args::ExecArgs;
-use crate::run::{Signals, say_closing, window_size};
+use crate::run::{Reloads, Signals, When, say_closing, window_size};
 use crate::voice::{Level, Manner, Voice};
 use crate::{print, refuse, status};
 use rustix::fs::{Mode, OFlags};
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use stockade::{
     CommandLine, Event, IgnoreList, Limits, NoticeWeight, Outcome, RemoteRun, SessionClient, SessionName,
-    WindowSize, visible,
+    WITHOUT_WALLS, WindowSize, visible,
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -33,7 +33,7 @@ pub(crate) fn main(args: ExecArgs) -> ExitCode {
         return refuse(voice, SessionRefusal::NoCommand);
     };
     let result = match args.background {
-        true => wait(begin(&args.session, &command)),
+        true => wait(begin(&args.session, &command, voice)),
         false => {
             let limit = args.timeout.map(Duration::from_millis);
             wait(run(&args.session, &command, limit, voice))
@@ -42,9 +42,14 @@ pub(crate) fn main(args: ExecArgs) -> ExitCode {
     result.unwrap_or_else(|error| refuse(voice, error))
 }
 
-async fn begin(name: &SessionName, command: &CommandLine) -> Result<ExitCode, SessionRefusal> {
+async fn begin(name: &SessionName, command: &CommandLine, voice: Voice) -> Result<ExitCode, SessionRefusal> {
     let client = SessionClient::connect(&place(), name).await?;
-    let id = client.background(command).await?;
+    let (id, events) = client.background(command).await?;
+    let mut reloads = Reloads::new(voice, When::AtOnce);
+    for event in events {
+        reloads.hear(&event);
+        tell(voice, event);
+    }
     Ok(print::text(&format!("{id}\n")))
 }
 
@@ -61,12 +66,16 @@ async fn run(
     let given = [input.as_fd(), output.as_fd(), error.as_fd()];
     let run = client.run(command, limit, terminal, given).await?;
     drop(descriptors);
-    let mut following = Following { run, relay: None, typing, voice, limits: Limits::default() };
-    match following.follow(&mut signals).await? {
+    let when = if terminal.is_some() { When::Afterwards } else { When::AtOnce };
+    let reloads = Reloads::new(voice, when);
+    let mut following = Following { run, relay: None, typing, voice, reloads, limits: Limits::default() };
+    let end = following.follow(&mut signals).await?;
+    if let (End::Told(_), Some(relay)) = (&end, following.relay.take()) {
+        relay.end().await;
+    }
+    following.reloads.finish();
+    match end {
         End::Told(outcome) => {
-            if let Some(relay) = following.relay.take() {
-                relay.end().await;
-            }
             // What the settings hide is not sent to us.
             let ignored = IgnoreList::default();
             say_closing(voice, &program(command), &following.limits, &outcome, &ignored);
@@ -82,6 +91,8 @@ struct Following {
     relay: Option<Relay>,
     typing: Typing,
     voice: Voice,
+    /// What is said of changed settings.
+    reloads: Reloads,
     /// Those that were met.
     limits: Limits,
 }
@@ -130,6 +141,7 @@ impl Following {
     }
 
     fn hear(&mut self, event: Event) -> Result<(), SessionRefusal> {
+        self.reloads.hear(&event);
         match event {
             Event::Started { .. } => {
                 if let Some(outer) = self.run.terminal() {
@@ -137,22 +149,33 @@ impl Following {
                 }
             }
             Event::Truncated { limit } => self.limits.max_output = Some(limit),
-            Event::Restarted { reason, kept, lost } => {
-                let mut text = format!("the session's shell was started anew: {reason}");
-                for (what, list) in [("kept", kept), ("lost", lost)] {
-                    if !list.is_empty() {
-                        text.push_str(&format!("; {what}: {}", list.join(", ")));
-                    }
-                }
-                self.voice.warning(text);
-            }
-            Event::Notice(notice) => match notice.weight {
-                NoticeWeight::Warning => self.voice.warning(visible(&notice.text)),
-                NoticeWeight::Detail => self.voice.detail(visible(&notice.text)),
-            },
-            _ => {}
+            event => tell(self.voice, event),
         }
         Ok(())
+    }
+}
+
+/// What the person should know of an event.
+fn tell(voice: Voice, event: Event) {
+    match event {
+        Event::Restarted { reason, kept, lost } => {
+            let mut text = format!("the session's shell was started anew: {reason}");
+            for (what, list) in [("kept", kept), ("lost", lost)] {
+                if !list.is_empty() {
+                    text.push_str(&format!("; {what}: {}", list.join(", ")));
+                }
+            }
+            voice.warning(text);
+        }
+        // Said even to those who asked for quiet, as `run` does.
+        Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS) => {
+            Voice { level: voice.level.max(Level::Normal), ..voice }.warning(visible(&notice.text));
+        }
+        Event::Notice(notice) => match notice.weight {
+            NoticeWeight::Warning => voice.warning(visible(&notice.text)),
+            NoticeWeight::Detail => voice.detail(visible(&notice.text)),
+        },
+        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 use super::made::{Maker, Word};
 use super::place;
 use crate::args::{HostOnly, NewArgs};
+use crate::config::{TrustHint, trust_hints};
 use crate::run::Signals;
 use crate::sys;
 use clap::Parser;
@@ -89,9 +90,10 @@ async fn open(args: NewArgs) -> Result<Session, String> {
         builder
     });
     let runtime = Arc::new(runtime.map_err(|error| error.to_string())?);
+    let hints = trust_hints(&runtime);
     for notice in runtime.policy().notices() {
         if notice.weight == NoticeWeight::Warning {
-            say(&Word::Warning(notice.text.clone()));
+            say(&Word::Warning(TrustHint::beside(&hints, notice)));
         }
     }
     let session = Session::open(Arc::clone(&runtime), SessionOptions::default()).await;

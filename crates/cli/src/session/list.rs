@@ -117,7 +117,7 @@ fn doing(status: &SessionStatus) -> String {
 /// Ends these, or all when none is named.
 async fn kill(place: &SessionPlace, names: Vec<SessionName>) -> Result<ExitCode, SessionRefusal> {
     let names = if names.is_empty() { place.names()? } else { names };
-    let mut failed = false;
+    let mut code = ExitCode::SUCCESS;
     for name in names {
         let closed = match SessionClient::connect(place, &name).await {
             Ok(client) => client.close().await,
@@ -128,15 +128,21 @@ async fn kill(place: &SessionPlace, names: Vec<SessionName>) -> Result<ExitCode,
             Ok(Closed::Killed) => {
                 Voice::NORMAL.warning(format!("the session {name} did not answer and was killed"))
             }
+            // It lives on: worse than one that was not there.
+            Err(error @ (HostError::Silent { .. } | HostError::Stuck { .. })) => {
+                code = refuse(Voice::NORMAL, error);
+            }
             Err(error) => {
                 Voice::NORMAL.error(error);
-                failed = true;
+                if code == ExitCode::SUCCESS {
+                    code = ExitCode::FAILURE;
+                }
             }
         }
     }
     // What a killed host left.
     place.names()?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(code)
 }
 
 /// How long output is waited for.

@@ -65,6 +65,7 @@ fn run(args: SrtArgs, voice: Voice) -> Result<ExitCode, String> {
         events: None,
         report: None,
         review: ReviewWish::Glance,
+        not_found_hint: None,
         beside,
         refused: FAILED,
     }))

@@ -1,7 +1,11 @@
 //! What is decided about a command, and that runs follow it.
 
-use crate::support::{Ran, World, each_caller};
+use crate::support::{Ran, World, each_caller, eventually};
 use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const SETTINGS: &str = r#"{
     "excludedCommands": ["sh outside.sh", "npm run test:*", "docker*", "printenv:*"],
@@ -77,5 +81,69 @@ fn runs_follow_the_decision() {
         assert_ne!(walled.out(), host, "{walled}");
         run("ls; reboot").exits(125);
         run("ls; reboot").complains(&["not today", "commands.deny[0]"]);
+    });
+}
+
+#[test]
+fn redirections_without_walls_lead_where_they_were_judged_to_lead() {
+    each_caller(|world| {
+        let file = world.settings(r#"{"excludedCommands": ["uname", "cat:*"]}"#);
+        let run = |text: &str| -> Ran { world.run().opt("--settings").opt(&file).shell(text) };
+        let ran = run("uname > 'a file'; uname >> 'a file'; cat < 'a file'");
+        ran.exits(0);
+        assert_eq!(ran.out(), "Linux\nLinux\n");
+        assert!(ran.err().contains("WITHOUT walls"), "{ran}");
+        assert_eq!(fs::read_to_string(world.ws.join("a file")).unwrap(), "Linux\nLinux\n");
+        // A process inside puts a file and a link in turns where the command's output goes.
+        let victim = world.file(world.base.join("victim"), "untouched");
+        let flip = format!(
+            "import os\nopen('ready', 'w')\nwhile not os.path.exists('stop'):\n open('f', 'w').close(); os.rename('f', 'x')\n \
+             os.symlink('{}', 'l'); os.rename('l', 'x')",
+            victim.display()
+        );
+        let flipping = world.run().opts(["--", "python3", "-c", &flip]).start_words();
+        eventually(PATIENCE, || if world.ws.join("ready").exists() { Ok(()) } else { Err("not yet".into()) });
+        for _ in 0..60 {
+            run("uname > x");
+        }
+        world.file("stop", "");
+        flipping.finish(PATIENCE).exits(0);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    });
+}
+
+#[test]
+fn nothing_runs_without_walls_where_a_command_planted_a_repository() {
+    each_caller(|world| {
+        let file = world.settings(r#"{"excludedCommands": ["git status"]}"#);
+        let owned = world.base.join("owned");
+        let plant = format!(
+            "mkdir -p $XDG_CACHE_HOME/r/.git/objects $XDG_CACHE_HOME/r/.git/refs && cd $XDG_CACHE_HOME/r && \
+             echo 'ref: refs/heads/x' > .git/HEAD && \
+             printf '[core]\\n\\tfsmonitor = \"touch {}; false\"\\n' > .git/config && pwd",
+            owned.display()
+        );
+        let planted = world.run().opt("--settings").opt(&file).shell(&plant);
+        planted.exits(0);
+        let place = planted.out().trim().to_owned();
+        let cwd = ["--cwd", &place];
+        let ran = world.run().opt("--settings").opt(&file).opts(cwd).shell("git status");
+        assert!(!owned.exists(), "{ran}");
+        let told = world.stockade().opts(["check", "--json", "--settings"]).opt(&file).at(&place);
+        let told = told.opts(["-c", "git status"]).go();
+        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        assert_eq!(told["decision"], "sandbox", "{told}");
+    });
+}
+
+#[test]
+fn a_shell_without_a_path_finds_nothing_of_the_workspace() {
+    each_caller(|world| {
+        let file = world.settings(r#"{"excludedCommands": ["tool*"]}"#);
+        world.script("tool-x", "#!/bin/sh\ncat /proc/1/comm\n");
+        let run = world.run().without_var("PATH").opt("--settings").opt(&file);
+        let host = fs::read_to_string("/proc/1/comm").unwrap_or_default();
+        let ran = run.shell("tool-x");
+        assert_ne!(ran.out(), host, "{ran}");
     });
 }

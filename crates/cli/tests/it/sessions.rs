@@ -4,6 +4,7 @@ mod exec;
 mod hostile;
 mod hosts;
 mod shell;
+mod telling;
 mod walls;
 
 use crate::support::{Run, World, processes_of};

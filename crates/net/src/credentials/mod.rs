@@ -2,13 +2,14 @@
 //!
 //! A program inside sends its stand-in as if it were the secret. On the way to the hosts the secret is meant
 //! for, and nowhere else, the [`Vault`] puts the real value in its place. Requests signed with an AWS pair
-//! of keys carry no secret that could be replaced: their signature is made anew.
+//! of keys carry no secret that could be replaced: their signature is made anew. What comes back is covered again.
 
 mod aws;
 mod inject;
 mod needles;
 mod place;
 mod replace;
+mod scrub;
 mod secret;
 mod sigv4;
 mod stand_in;
@@ -21,6 +22,7 @@ mod tests;
 pub(crate) use aws::Signing;
 pub(crate) use inject::{Channel, RequestBody};
 pub(crate) use replace::Replacer;
+pub(crate) use scrub::Scrubber;
 pub use secret::Secret;
 pub use stand_in::{StandIn, StandInError};
 pub(crate) use stray::Stray;

@@ -1,5 +1,7 @@
 //! Looking for many fixed strings at once.
 
+use zeroize::Zeroize;
+
 /// The strings looked for, ready for searching.
 ///
 /// Most bytes are skipped: the last two bytes of a window as long as the shortest string tell how far the
@@ -27,6 +29,13 @@ pub(super) enum Found {
 pub(super) enum After {
     MoreMayCome,
     Nothing,
+}
+
+/// What is looked for may be a secret.
+impl Drop for Needles {
+    fn drop(&mut self) {
+        self.strings.iter_mut().for_each(|(_, string)| string.zeroize());
+    }
 }
 
 const PAIRS: usize = 4096;

@@ -1,6 +1,7 @@
 //! The secrets of one sandbox.
 
 use super::needles::Needles;
+use super::scrub::Spellings;
 use super::stand_in::StandIn;
 use super::stray::Why;
 use super::{Channel, Secret};
@@ -39,6 +40,7 @@ pub(super) struct Store {
     pub(super) entries: Vec<Kept>,
     pub(super) pairs: Vec<Pair>,
     pub(super) needles: Needles,
+    pub(super) spellings: Spellings,
     plaintext: Switch,
 }
 
@@ -77,7 +79,8 @@ impl Vault {
         });
         let pairs = pairs.collect();
         let needles = Needles::new(kept.iter().map(|kept| kept.entry.stand_in.as_str().as_bytes()));
-        Self { store: Arc::new(Store { entries: kept, pairs, needles, plaintext }) }
+        let spellings = Spellings::of(&kept);
+        Self { store: Arc::new(Store { entries: kept, pairs, needles, spellings, plaintext }) }
     }
 }
 

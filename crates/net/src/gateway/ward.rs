@@ -25,8 +25,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Rules are as many as the plan has, and grants; this many are more than anybody writes.
 const MOST_RULES: usize = 4096;
-/// Connections of a sandbox to servers that may read in big pieces at once.
-const MOST_BIG_READS: usize = 32;
+/// HTTP connections of a sandbox, of clients and to servers, that may have big buffers at once.
+const MOST_BIG_BUFFERS: usize = 64;
 /// Bytes of request bodies that a sandbox may have held whole at once.
 const MOST_HELD: u32 = 64 << 20;
 
@@ -49,8 +49,8 @@ pub(crate) struct Ward {
     pub(super) servers: Arc<Places>,
     /// Bytes of request bodies that are held whole.
     bodies: Arc<Semaphore>,
-    /// Connections to servers that may read in big pieces.
-    big_reads: Arc<Semaphore>,
+    /// HTTP connections that may have big buffers.
+    big_buffers: Arc<Semaphore>,
     ended: watch::Sender<bool>,
 }
 
@@ -77,7 +77,7 @@ impl Ward {
             pipes: Pipes::default(),
             servers: Places::for_servers(),
             bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
-            big_reads: Arc::new(Semaphore::new(MOST_BIG_READS)),
+            big_buffers: Arc::new(Semaphore::new(MOST_BIG_BUFFERS)),
             ended: watch::Sender::new(false),
             judge: RwLock::new(Arc::new(NetJudge::new(plan))),
         }))
@@ -132,9 +132,9 @@ impl Ward {
         Arc::clone(&self.bodies).acquire_many_owned(length).await.ok()
     }
 
-    /// The right to read in big pieces, as long as few have it.
-    pub(crate) fn room_for_big_reads(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.big_reads).try_acquire_owned().ok()
+    /// The right to big buffers, as long as few have it: clients that never read must not fill the memory.
+    pub(crate) fn room_for_big_buffers(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.big_buffers).try_acquire_owned().ok()
     }
 
     /// Tells the witness, and gives the refusal back for whoever is refused.

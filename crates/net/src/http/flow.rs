@@ -1,7 +1,7 @@
 //! Bodies on their way through: counted, kept within limits, with real values in the place of stand-ins.
 
 use super::lines::Lease;
-use crate::credentials::Replacer;
+use crate::credentials::{Replacer, Scrubber};
 use crate::gateway::{Admitted, Direction, Exchange, Ward, refusal};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -27,13 +27,37 @@ pub(super) struct CutOff(String);
 pub(super) struct Flow {
     body: Incoming,
     tally: Tally,
-    replacer: Option<Replacer>,
+    rewriting: Option<Rewriting>,
     /// A piece that waits for the rate limit.
     waiting: Option<(Bytes, Pin<Box<Sleep>>)>,
-    /// Trailers that wait for what the replacer still held.
+    /// Trailers that wait for what was held back.
     trailers: Option<Frame<Bytes>>,
     /// The connection that is free again once the body has ended.
     lease: Option<Lease>,
+}
+
+/// What is done to a body on its way.
+enum Rewriting {
+    /// Real values take the place of stand-ins, and lengths change.
+    Replace(Replacer),
+    /// Real values that come back are covered.
+    Scrub(Scrubber),
+}
+
+impl Rewriting {
+    fn push(&mut self, piece: Bytes) -> Bytes {
+        match self {
+            Self::Replace(replacer) => replacer.push(piece),
+            Self::Scrub(scrubber) => scrubber.push(piece),
+        }
+    }
+
+    fn finish(self) -> Bytes {
+        match self {
+            Self::Replace(replacer) => replacer.finish(),
+            Self::Scrub(scrubber) => scrubber.finish(),
+        }
+    }
 }
 
 /// Where the bytes of a body are counted.
@@ -49,12 +73,18 @@ pub(super) struct Tally {
 impl Flow {
     /// Counts `body`.
     pub(super) fn new(body: Incoming, tally: Tally) -> Self {
-        Self { body, tally, replacer: None, waiting: None, trailers: None, lease: None }
+        Self { body, tally, rewriting: None, waiting: None, trailers: None, lease: None }
     }
 
     /// Puts real values in the place of stand-ins.
     pub(super) fn replacing(mut self, replacer: Replacer) -> Self {
-        self.replacer = Some(replacer);
+        self.rewriting = Some(Rewriting::Replace(replacer));
+        self
+    }
+
+    /// Covers real values that come back.
+    pub(super) fn scrubbing(mut self, scrubber: Scrubber) -> Self {
+        self.rewriting = Some(Rewriting::Scrub(scrubber));
         self
     }
 
@@ -67,17 +97,17 @@ impl Flow {
     /// The next piece to be counted; nothing when there is none.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
         Poll::Ready(Ok(match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()? {
-            Some(frame) => match (frame.into_data(), &mut self.replacer) {
-                (Ok(piece), Some(replacer)) => Some(replacer.push(piece)),
+            Some(frame) => match (frame.into_data(), &mut self.rewriting) {
+                (Ok(piece), Some(rewriting)) => Some(rewriting.push(piece)),
                 (Ok(piece), None) => Some(piece),
-                (Err(trailers), replacer) => {
+                (Err(trailers), rewriting) => {
                     self.trailers = Some(trailers);
-                    replacer.take().map(Replacer::finish)
+                    rewriting.take().map(Rewriting::finish)
                 }
             },
             None => {
                 self.give_back();
-                self.replacer.take().map(Replacer::finish)
+                self.rewriting.take().map(Rewriting::finish)
             }
         }))
     }
@@ -148,14 +178,14 @@ impl HttpBody for Flow {
     }
 
     fn is_end_stream(&self) -> bool {
-        let nothing_held = self.waiting.is_none() && self.trailers.is_none() && self.replacer.is_none();
+        let nothing_held = self.waiting.is_none() && self.trailers.is_none() && self.rewriting.is_none();
         nothing_held && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.replacer {
-            Some(_) => SizeHint::default(),
-            None => self.body.size_hint(),
+        match self.rewriting {
+            Some(Rewriting::Replace(_)) => SizeHint::default(),
+            Some(Rewriting::Scrub(_)) | None => self.body.size_hint(),
         }
     }
 }

@@ -20,7 +20,7 @@ const MOST_FIRST: usize = 8;
 /// The most that is read from a server at once: big pieces are a tenth quicker.
 const LARGEST_READ: usize = 1024 * 1024;
 /// The same for one of a crowd.
-const SMALLER_READ: usize = 128 * 1024;
+const SMALLER_READ: usize = 64 * 1024;
 /// What an HTTP/2 server may send ahead, per request and altogether.
 const WINDOW: u32 = 1 << 20;
 const WHOLE_WINDOW: u32 = 4 << 20;
@@ -193,7 +193,7 @@ impl Lines {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut client = http1::Builder::new();
-        let big = self.ward.room_for_big_reads();
+        let big = self.ward.room_for_big_buffers();
         let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
         client.preserve_header_case(true).max_buf_size(largest);
         let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;

@@ -8,7 +8,7 @@ use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
 use super::wishes::{Wishes, refuse_echo};
 use super::{inject, translate};
-use crate::credentials::Channel;
+use crate::credentials::{Channel, Scrubber};
 use crate::dial::Route;
 use crate::gateway::{Admitted, Direction, Exchange, Wanted, Ward};
 use crate::{Verdict, Via};
@@ -235,12 +235,15 @@ impl Road {
             let refusal = self.ward.refuse(too_long(&admitted.target, Direction::Sent)).refusal;
             return Err(Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", refusal.reason));
         }
-        let (channel, port) = match self.speech {
-            Speech::Plain | Speech::PlainTwo => (Channel::Plain, 80),
-            Speech::Tls | Speech::TlsTwo => (Channel::Tls, 443),
+        let port = match self.channel() {
+            Channel::Plain => 80,
+            Channel::Tls => 443,
         };
         translate::outward(&mut head, &admitted.target, port);
-        let body = inject::inject(channel, &mut head, body, tally).await?;
+        if self.scrubber(admitted).is_some() {
+            Scrubber::ask_plainly(&mut head.headers);
+        }
+        let body = inject::inject(self.channel(), &mut head, body, tally).await?;
         Ok(Request::from_parts(head, body))
     }
 
@@ -298,8 +301,34 @@ impl Road {
             return Err(Answer::plain(StatusCode::BAD_GATEWAY, "too-long", refusal.reason));
         }
         translate::inward(&mut head, &self.ward.judge().plan().strip_response_headers);
-        let flow = Flow::new(body, tally).holding(line.lease(&self.lines));
+        let is_empty = body.is_end_stream();
+        let mut flow = Flow::new(body, tally).holding(line.lease(&self.lines));
+        if let Some(scrubber) = self.scrubber(admitted) {
+            if !is_empty && Scrubber::is_blind(&head.headers) {
+                let text = format!(
+                    "{} sends an encoded answer, in which a secret that it was sent could not be found",
+                    admitted.target
+                );
+                return Err(Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text));
+            }
+            scrubber.head(&mut head.headers);
+            if !is_empty {
+                flow = flow.scrubbing(scrubber);
+            }
+        }
         Ok(Response::from_parts(head, flow.boxed_unsync()))
+    }
+
+    /// What covers real values in an answer, where its host may have been sent one.
+    fn scrubber(&self, admitted: &Admitted) -> Option<Scrubber> {
+        self.ward.vault().and_then(|vault| vault.scrubber(&admitted.target, self.channel()))
+    }
+
+    fn channel(&self) -> Channel {
+        match self.speech {
+            Speech::Plain | Speech::PlainTwo => Channel::Plain,
+            Speech::Tls | Speech::TlsTwo => Channel::Tls,
+        }
     }
 
     fn switch(

@@ -19,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// What is read from a client at once, or waits to be written to it.
 const LARGEST_BUFFER: usize = 512 * 1024;
+/// The same for one of a crowd: a head fits.
+const SMALLER_BUFFER: usize = super::head::LONGEST_HEAD + 16 * 1024;
 /// Requests of one HTTP/2 client under way at once.
 const MOST_STREAMS: u32 = 100;
 const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
@@ -45,6 +47,8 @@ async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let big = road.ward.room_for_big_buffers();
+    let largest = if big.is_some() { LARGEST_BUFFER } else { SMALLER_BUFFER };
     let mut server = http1::Builder::new();
     server
         .preserve_header_case(true)
@@ -52,7 +56,7 @@ where
         // Whoever has said everything may still listen.
         .half_close(true)
         .max_headers(super::head::MOST_HEADERS)
-        .max_buf_size(LARGEST_BUFFER)
+        .max_buf_size(largest)
         .writev(true);
     let connection =
         server.serve_connection(TokioIo::new(client), service_fn(answering(road))).with_upgrades();

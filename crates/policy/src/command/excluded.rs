@@ -1,15 +1,17 @@
 //! Whether a command may run without walls because the settings list it.
 
+use super::ground::Ground;
 use super::lookup::Lookup;
 use super::part::{Direction, Part, Redirection};
 use super::strict::is_reserved;
 use super::strip::{Purpose, Stripped, strip};
 use super::{CommandRules, Excluded};
 use crate::policy::Policy;
-use crate::{CommandLine, Files, Request};
+use crate::{CommandLine, Files, Opening, Opens, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::path::Path;
 
 /// Everything one request is judged with.
@@ -19,6 +21,10 @@ pub(crate) struct Bench<'a> {
     files: &'a dyn Files,
     place: Place,
     letters: Letters,
+    /// Why nothing runs without walls where this would.
+    ground: Option<String>,
+    /// The files that are opened for redirections.
+    openings: RefCell<Vec<Opening>>,
     /// What was said about programs before.
     known: RefCell<BTreeMap<String, Option<String>>>,
     /// How many more files are looked at.
@@ -66,7 +72,14 @@ impl<'a> Bench<'a> {
         let place = if parts.iter().any(moves) { Place::Moved } else { Place::Fixed };
         let known = RefCell::new(BTreeMap::new());
         let letters = letters(policy, request);
-        Self { policy, request, files, place, letters, known, patience: Cell::new(MOST_REDIRECTIONS) }
+        let ground = Ground { policy, request, files }.objection(parts);
+        let (patience, openings) = (Cell::new(MOST_REDIRECTIONS), RefCell::default());
+        Self { policy, request, files, place, letters, ground, openings, known, patience }
+    }
+
+    /// The files that shells open for what was looked at.
+    pub(crate) fn openings(self) -> Vec<Opening> {
+        self.openings.into_inner()
     }
 
     fn rules(&self) -> &'a CommandRules {
@@ -91,6 +104,9 @@ impl<'a> Bench<'a> {
     fn objection(&self, part: &Part<'_>, stripped: &Stripped<'_, '_>) -> Option<String> {
         if self.letters == Letters::Foreign {
             return Some("it has letters outside ASCII, and the locale is not UTF-8".to_owned());
+        }
+        if let Some(ground) = &self.ground {
+            return Some(ground.clone());
         }
         if let Some(word) = stripped.unknown_word {
             return Some(format!("{word} in front of it is not known here"));
@@ -135,10 +151,16 @@ impl<'a> Bench<'a> {
         let inherited = self.request.environment.iter().find(|(name, _)| name == "PATH");
         let set = self.policy.environment.set.iter().find(|(name, _)| name == "PATH");
         let inherited = inherited.map(|(_, value)| value.as_os_str());
-        let checked = lookup.check(program, inherited).and_then(|()| match set {
-            Some((_, value)) => lookup.check(program, Some(OsStr::new(value))),
-            None => Ok(()),
-        });
+        let checked = match (inherited, set) {
+            (None, None) if matches!(self.request.command, CommandLine::Shell(_)) => {
+                lookup.check_without_path(program)
+            }
+            (None, Some((_, value))) => lookup.check(program, Some(OsStr::new(value))),
+            (_, None) => lookup.check(program, inherited),
+            (_, Some((_, value))) => {
+                lookup.check(program, inherited).and_then(|()| lookup.check(program, Some(OsStr::new(value))))
+            }
+        };
         checked.err().map(|untrusted| untrusted.to_string())
     }
 
@@ -159,7 +181,7 @@ impl<'a> Bench<'a> {
         };
         self.patience.set(patience);
         let told = self.policy.explain(&self.request.cwd.join(path), self.files);
-        let fits = told.is_ok_and(|told| {
+        let fits = told.ok().filter(|told| {
             let inside = self.rules().roots.iter().any(|root| told.resolved.starts_with(root));
             inside
                 && match redirection.direction {
@@ -168,7 +190,25 @@ impl<'a> Bench<'a> {
                     Direction::Out => told.write.allowed && !self.rules().is_obeyed(&told.resolved),
                 }
         });
-        (!fits).then(|| format!("it redirects to {target}, which commands may not use"))
+        let (Some(told), Some(name)) = (fits, self.place_of(redirection.target.raw)) else {
+            return Some(format!("it redirects to {target}, which commands may not use"));
+        };
+        let opens = match redirection.direction {
+            Direction::In => Opens::ForReading,
+            Direction::Out => Opens::ForWriting,
+        };
+        self.openings.borrow_mut().push(Opening { name, path: told.resolved, opens });
+        None
+    }
+
+    /// Where a word of the text stands in it.
+    fn place_of(&self, word: &str) -> Option<Range<usize>> {
+        let CommandLine::Shell(text) = &self.request.command else { return None };
+        let text = text.to_str()?.as_bytes().as_ptr_range();
+        let word = word.as_bytes().as_ptr_range();
+        let inside = text.start <= word.start && word.end <= text.end;
+        let offset = |at: *const u8| at.addr() - text.start.addr();
+        inside.then(|| offset(word.start)..offset(word.end))
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) enum Untrusted {
     Directory(PathBuf),
     #[error("PATH has a directory that depends on where the command runs")]
     Relative,
+    #[error("PATH is not set, and shells then look for programs where they like")]
+    NoPath,
     #[error("there is no telling where {} lies", .0.display())]
     Unknown(PathBuf),
 }
@@ -59,6 +61,11 @@ impl Lookup<'_> {
         }
         // A program that is nowhere does not run; one that the shell has built in needs no file.
         Ok(())
+    }
+
+    /// The same for a shell that was told no PATH: some go on in the working directory.
+    pub(super) fn check_without_path(&self, program: &str) -> Result<(), Untrusted> {
+        if program.contains('/') { self.check(program, None) } else { Err(Untrusted::NoPath) }
     }
 
     /// Goes to a path name by name, through every link, and never through what commands may write.

@@ -6,6 +6,7 @@
 
 mod deny;
 mod excluded;
+mod ground;
 mod heredoc;
 mod inner;
 mod inspect;

@@ -27,6 +27,9 @@ pub(crate) struct CommandRules {
     pub(crate) never: Vec<String>,
     /// What commands behind walls may write, without links.
     pub(crate) roots: Vec<PathBuf>,
+    /// Where commands behind walls leave what nobody looks at: caches, in which git may be told anything, and
+    /// places that are others inside.
+    pub(crate) unguarded: Vec<PathBuf>,
     /// Files that are executed or obeyed later without anybody naming them.
     pub(crate) obeyed: Vec<Obeyed>,
 }
@@ -85,6 +88,7 @@ impl CommandRules {
             variables: Vec::new(),
             never: Vec::new(),
             roots: Vec::new(),
+            unguarded: Vec::new(),
             obeyed: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use crate::settings::commands::{CommandSettings, DenyEntry};
 use crate::settings::native::Settings;
 use crate::settings::nearest;
 use crate::{Approval, Files, data};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The names settings have for systems.
 const PLATFORMS: [&str; 4] = ["linux", "macos", "windows", "wsl"];
@@ -185,9 +185,15 @@ impl Draft {
         obeyed.dedup();
         self.policy.commands.obeyed = obeyed;
         let workspace = self.policy.workspace.clone();
-        let gives = |list: List| matches!(list, List::AllowWrite | List::ToolCache);
         let mut roots = Vec::new();
-        for (_, rule) in self.policy.book.iter().filter(|(_, rule)| gives(rule.list)) {
+        let mut unguarded: Vec<PathBuf> = ["/dev", "/proc"].map(PathBuf::from).into();
+        for (_, rule) in self.policy.book.iter() {
+            let (given, guarded) = match rule.list {
+                List::AllowWrite => (true, true),
+                List::ToolCache => (true, false),
+                List::Private => (false, false),
+                _ => continue,
+            };
             let place = match &rule.place {
                 Place::Literal(path) => path.as_path(),
                 Place::Anchored { base, .. } => base.as_path(),
@@ -195,14 +201,19 @@ impl Draft {
             };
             // A root that is not there may be made later, under the name it has now.
             let resolved = files.resolve(place).unwrap_or_else(|_| place.to_owned());
-            if place != resolved {
-                roots.push(place.to_owned());
+            for path in [place.to_owned(), resolved] {
+                if !guarded {
+                    unguarded.push(path.clone());
+                }
+                if given {
+                    roots.push(path);
+                }
             }
-            roots.push(resolved);
         }
         roots.sort();
         roots.dedup();
         self.policy.commands.roots = roots;
+        self.policy.commands.unguarded = unguarded;
     }
 }
 

@@ -1,6 +1,10 @@
 //! Running without walls, where the settings say so: a plain process, watched like any other run.
 
+mod openings;
 mod supervise;
+
+pub use openings::OpeningError;
+pub(crate) use openings::open;
 
 use crate::relay;
 use rustix::process::{Pid, PidfdFlags};
@@ -31,6 +35,8 @@ pub(crate) struct Start {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) output_limit: Option<u64>,
     pub(crate) enforcement: Enforcement,
+    /// Files that the command opens by our numbers for them.
+    pub(crate) opened: Vec<OwnedFd>,
 }
 
 /// A plain process. Dropping it kills the process.
@@ -83,6 +89,7 @@ impl Bare {
             truncated: false,
             begun,
             enforcement: start.enforcement,
+            _opened: start.opened,
         };
         let stdin = stdin.transpose().map_err(&watch)?;
         let end = end_of(&child).map_err(&watch)?;

@@ -12,7 +12,9 @@ use stockade_policy::{CommandLine, Event};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a host may take to say hello, or to answer what it knows at once.
+/// How long a host may take to say hello. One that lives does so at once, whatever it is asked for then.
+const HELLO: Duration = Duration::from_secs(5);
+/// How long a host may take to answer what it knows at once.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a host may take to close its session.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -62,14 +64,14 @@ impl SessionClient {
     /// Connects to a session that lives.
     pub async fn connect(place: &SessionPlace, name: &SessionName) -> Result<Self, HostError> {
         let (_directory, path) = place.way(name)?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + HELLO;
         let stream = loop {
             match UnixStream::connect(&path).await {
                 Ok(stream) => break stream,
                 // More are waiting than it has room for.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if Instant::now() > until {
-                        return Err(HostError::Silent { name: name.to_string() });
+                        return Err(HostError::Silent { name: name.to_string(), pid: None });
                     }
                     sleep(Duration::from_millis(20)).await;
                 }
@@ -99,8 +101,8 @@ impl SessionClient {
 
     /// Ends the session. A host that does not answer is killed, which ends everything inside, too.
     pub async fn close(mut self) -> Result<Closed, HostError> {
-        let host = self.wire.peer().and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
-        let host = host.ok_or_else(|| self.silent())?;
+        let host = self.wire.peer().and_then(|pid| Some((pid, Pid::from_raw(pid.try_into().ok()?)?)));
+        let (pid, host) = host.ok_or_else(|| self.silent())?;
         let host = match pidfd_open(host, PidfdFlags::empty()) {
             Ok(host) => host,
             // It went by itself.
@@ -115,7 +117,7 @@ impl SessionClient {
         let killed = pidfd_send_signal(&host, Signal::KILL);
         if !gone(&host, FAREWELL).await {
             killed.map_err(|error| self.talk(error.into()))?;
-            return Err(self.silent());
+            return Err(HostError::Stuck { name: self.name.to_string(), pid });
         }
         Ok(if asked.is_ok() || killed.is_ok() { Closed::Killed } else { Closed::Cleanly })
     }
@@ -137,10 +139,10 @@ impl SessionClient {
         Ok(RemoteRun { client: self, terminal: None, over: false })
     }
 
-    /// Begins a command that goes on without us, and tells its number.
-    pub async fn background(mut self, command: &CommandLine) -> Result<u64, HostError> {
+    /// Begins a command that goes on without us, and tells its number and what there is to know about it.
+    pub async fn background(mut self, command: &CommandLine) -> Result<(u64, Vec<Event>), HostError> {
         match self.ask(&Ask::Background { command: Words::from(command) }, &[]).await? {
-            Told::Begun { id } => Ok(id),
+            Told::Begun { id, events } => Ok((id, events)),
             other => Err(self.confused(&other)),
         }
     }
@@ -176,7 +178,7 @@ impl SessionClient {
 
     async fn hello(&mut self) -> Result<(), HostError> {
         self.wire.say(&Hello::ours(), &[]).await.map_err(|source| self.talk(source))?;
-        match timeout(PATIENCE, self.wire.next::<Hello>()).await {
+        match timeout(HELLO, self.wire.next::<Hello>()).await {
             Err(_) => Err(self.silent()),
             Ok(Ok(Some(hello))) if hello.stockade == PROTOCOL => Ok(()),
             Ok(Ok(Some(hello))) => {
@@ -209,7 +211,7 @@ impl SessionClient {
     }
 
     fn silent(&self) -> HostError {
-        HostError::Silent { name: self.name.to_string() }
+        HostError::Silent { name: self.name.to_string(), pid: self.wire.peer() }
     }
 
     fn ended(&self) -> HostError {

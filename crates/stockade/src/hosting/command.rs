@@ -9,6 +9,7 @@ use super::wire::Wire;
 use crate::relay::{Feed, Inlet, Outlet, Rest, copy};
 use crate::{Running, Session, SessionCommand, SessionError, SessionInput, SessionRun, Wiring};
 use rustix::fs::{FileType, Mode, OFlags};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -86,8 +87,10 @@ pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> i
                 };
                 let event = shown(event, session);
                 let over = matches!(event, Event::Exited(_));
-                let told = Told::Event { event: Box::new(event) };
-                if !gone && wire.say(&told, &[]).await.is_err() {
+                if gone {
+                    session.owe(event);
+                } else if wire.say(&Told::Event { event: Box::new(event.clone()) }, &[]).await.is_err() {
+                    session.owe(event);
                     gone = true;
                     job.nobody_reads();
                     job.cancel(SIGHUP);
@@ -119,6 +122,8 @@ async fn until(deadline: Option<Instant>) {
 /// A command that runs.
 struct Job {
     source: Source,
+    /// What there is to tell before what the command does.
+    told: VecDeque<Event>,
     terminal: Option<OwnedFd>,
     outlets: [Option<Outlet>; 2],
     /// Bytes that their outlet has not taken yet: which outlet, the bytes, how many are gone.
@@ -168,9 +173,11 @@ impl Job {
             }
             CommandLine::Argv(words) => {
                 let wiring = wiring(descriptors, wanted.terminal);
-                let mut running = session.exec_argv(words, wiring).await?;
+                let (mut running, told) = session.exec_told(words, wiring).await?;
                 let terminal = running.terminal();
-                Ok(Self::new(Source::Beside(Box::new(running)), terminal, wanted.time_limit))
+                let mut job = Self::new(Source::Beside(Box::new(running)), terminal, wanted.time_limit);
+                job.told = told.into();
+                Ok(job)
             }
         }
     }
@@ -178,6 +185,7 @@ impl Job {
     fn new(source: Source, terminal: Option<OwnedFd>, limit: Option<Duration>) -> Self {
         Self {
             source,
+            told: VecDeque::new(),
             terminal,
             outlets: [None, None],
             pending: None,
@@ -190,6 +198,9 @@ impl Job {
 
     /// What happens next, but for output. May be dropped and called again without losing anything.
     async fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.told.pop_front() {
+            return Some(event);
+        }
         loop {
             self.pass_on().await;
             let event = match &mut self.source {

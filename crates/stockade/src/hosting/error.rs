@@ -44,10 +44,22 @@ pub enum HostError {
         source: io::Error,
     },
     /// The host of the session said nothing for too long.
-    #[error("the session {name} does not answer\nhint: `stockade sessions kill {name}` ends it")]
+    #[error("the session {name} does not answer{}", host_of(name, *pid))]
     Silent {
         /// The session.
         name: String,
+        /// Its host, where that could be learnt.
+        pid: Option<u32>,
+    },
+    /// The host of the session said nothing for too long, was killed, and is still there.
+    #[error(
+        "the session {name} does not answer, and its host, process {pid}, was killed and still does not end\nhint: the system may be waiting for a device; `kill -9 {pid}` tries again, and everything inside ends with it"
+    )]
+    Stuck {
+        /// The session.
+        name: String,
+        /// Its host.
+        pid: u32,
     },
     /// Another version of Stockade hosts the session.
     #[error(
@@ -71,4 +83,16 @@ pub enum HostError {
         /// The session.
         name: String,
     },
+}
+
+/// Who does not answer, and what helps.
+fn host_of(name: &str, pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!(
+            "; its host is process {pid}\nhint: `stockade sessions kill {name}` or `kill -9 {pid}` ends it, and everything inside with it"
+        ),
+        None => format!(
+            "; too many wait for its host\nhint: kill -9 the process `stockade __host` with {name} behind it: everything inside ends with it"
+        ),
+    }
 }

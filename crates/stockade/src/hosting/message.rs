@@ -98,8 +98,12 @@ pub(super) enum Told {
     Status(SessionStatus),
     /// Something happened to the command. Its output goes to its own descriptors instead.
     Event { event: Box<Event> },
-    /// A command goes on without the client.
-    Begun { id: u64 },
+    /// A command goes on without the client, which should know this.
+    Begun {
+        id: u64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        events: Vec<Event>,
+    },
     /// What a background command said.
     Output(BackgroundSaid),
     /// The terminal is yours: its outer end comes along. This is what it showed last.

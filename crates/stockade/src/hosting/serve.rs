@@ -4,6 +4,7 @@ use super::host::Shared;
 use super::message::{Ask, BackgroundSaid, Hello, PROTOCOL, SaidChunk, Told, Words};
 use super::wire::Wire;
 use super::{Ending, command, console};
+use crate::session::Routing;
 use crate::{BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream};
 use std::ffi::OsString;
 use std::io;
@@ -64,8 +65,9 @@ async fn answer(mut wire: Wire, ask: Ask, shared: &Arc<Shared>) -> io::Result<()
             command::run(&mut wire, wanted, &shared.session).await
         }
         Ask::Background { command } => {
-            let told = match shared.session.background(shell_text(command)).await {
-                Ok(id) => Told::Begun { id: id.0 },
+            let begun = shared.session.start_background(shell_text(command), Routing::Ask).await;
+            let told = match begun {
+                Ok((id, events)) => Told::Begun { id: id.0, events },
                 Err(error) => refused(error),
             };
             shared.touch();

@@ -3,7 +3,7 @@
 use super::allowed::Allowed;
 use super::error::ManagerError;
 use super::input::{InputError, ToolInput};
-use super::perform::{Watcher, no_walls, perform, refused, request};
+use super::perform::{Watcher, no_walls, notice, perform, refused, request};
 use super::result::ToolResult;
 use super::shared::Shared;
 use super::status::{ManagerState, ManagerStatus, SandboxInfo, SandboxStatus};
@@ -117,18 +117,20 @@ impl Manager {
                 self.shared.session().await?
             }
         };
-        let (session, id) = match session.start_background((&input.command).into(), Routing::Asked).await {
-            Ok(id) => (session, id),
-            Err(SessionError::Prepare(error)) => return refused(error),
-            Err(SessionError::Closed) => {
-                self.forget(&session)?;
-                let _turn = self.shared.turn.lock().await;
-                let session = self.shared.session().await?;
-                let id = session.start_background((&input.command).into(), Routing::Asked).await?;
-                (session, id)
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let (session, id, events) =
+            match session.start_background((&input.command).into(), Routing::Asked).await {
+                Ok((id, events)) => (session, id, events),
+                Err(SessionError::Prepare(error)) => return refused(error),
+                Err(SessionError::Closed) => {
+                    self.forget(&session)?;
+                    let _turn = self.shared.turn.lock().await;
+                    let session = self.shared.session().await?;
+                    let (id, events) =
+                        session.start_background((&input.command).into(), Routing::Asked).await?;
+                    (session, id, events)
+                }
+                Err(error) => return Err(error.into()),
+            };
         if let Some(limit) = input.timeout {
             let session = session.clone();
             tokio::spawn(async move {
@@ -150,6 +152,7 @@ impl Manager {
         if bare {
             result.notices.push(no_walls(&runtime, input));
         }
+        result.notices.extend(events.iter().filter_map(notice));
         Ok(result)
     }
 

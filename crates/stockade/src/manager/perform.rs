@@ -7,7 +7,7 @@ use super::permission::PermissionRequest;
 use super::result::ToolResult;
 use super::shared::Shared;
 use crate::grants::Given;
-use crate::{PrepareError, Runtime, Session, SessionCommand, SessionError, visible};
+use crate::{PrepareError, Runtime, Session, SessionCommand, SessionError, WITHOUT_WALLS, visible};
 use std::time::Duration;
 use stockade_policy::{BareWish, CommandLine, Event, Outcome, Request, Verdict};
 
@@ -146,7 +146,7 @@ fn ask(
 }
 
 /// What agent and person should know of an event.
-fn notice(event: &Event) -> Option<String> {
+pub(super) fn notice(event: &Event) -> Option<String> {
     let list = |words: &[String]| words.join(", ");
     match event {
         Event::Restarted { reason, kept, lost } => {
@@ -167,6 +167,8 @@ fn notice(event: &Event) -> Option<String> {
             let file = file.display().to_string();
             Some(format!("{} has changed and is wrong, what held before holds: {error}", visible(&file)))
         }
+        // Said louder: see `no_walls`.
+        Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS) => None,
         Event::Notice(notice) => Some(notice.text.clone()),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use super::Reload;
 use super::change::{Change, News};
 use crate::network::NetworkHandle;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use stockade_policy::{Event, GatewayPlan, Policy};
 use tokio::sync::mpsc;
@@ -19,6 +19,37 @@ const MOST_WAITING: usize = 256;
 pub(crate) struct Following {
     task: JoinHandle<()>,
     told: mpsc::Receiver<Event>,
+    looker: Looker,
+}
+
+/// Tells what a [`Following`] would tell next, to whoever cannot wait. Each of both tells only what the other one
+/// has not.
+#[derive(Clone, Debug)]
+pub(crate) struct Looker(Arc<Mutex<Course>>);
+
+impl Looker {
+    /// What is known already. The files are not looked at.
+    pub(crate) fn news(&self) -> Vec<Event> {
+        // The worst that can be left behind is news told twice.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).news()
+    }
+}
+
+impl Reload {
+    /// What nobody has heard was found when the next command was prepared: all of it holds for it.
+    pub(crate) fn unheard_events(&self) -> Vec<Event> {
+        self.unheard().0.iter().map(|news| found_before(news)).collect()
+    }
+}
+
+fn found_before(news: &News) -> Event {
+    match news {
+        News::Changed(change) => {
+            let applied = change.hosts.iter().chain(&change.rest).cloned().collect();
+            reloaded(change, applied, Vec::new())
+        }
+        News::Rejected { file, error } => rejected(file, error),
+    }
 }
 
 /// The gateway of a run, and the plan it was opened with.
@@ -29,21 +60,20 @@ impl Following {
     pub(crate) fn begin(reload: &Reload, network: Option<Doorway>) -> Self {
         let (tell, told) = mpsc::channel(MOST_WAITING);
         let network = network.filter(|_| !reload.has_live_network());
-        // What nobody has heard was found when this command was prepared: all of it holds for it.
         let (news, place) = reload.unheard();
         for news in news {
-            let event = match &*news {
-                News::Changed(change) => {
-                    let applied = change.hosts.iter().chain(&change.rest).cloned().collect();
-                    reloaded(change, applied, Vec::new())
-                }
-                News::Rejected { file, error } => rejected(file, error),
-            };
             // Nobody has to read them.
-            let _ = tell.try_send(event);
+            let _ = tell.try_send(found_before(&news));
         }
-        let course = Course { policy: None, reload: reload.clone(), network, tell, place };
-        Self { task: tokio::spawn(course.run()), told }
+        let course = Course { policy: None, reload: reload.clone(), network, place };
+        let looker = Looker(Arc::new(Mutex::new(course)));
+        let task = tokio::spawn(follow(reload.clone(), looker.clone(), tell));
+        Self { task, told, looker }
+    }
+
+    /// Another way to hear what comes next.
+    pub(crate) fn looker(&self) -> Looker {
+        self.looker.clone()
     }
 
     /// An event that is there already.
@@ -66,38 +96,42 @@ impl Drop for Following {
     }
 }
 
+async fn follow(reload: Reload, looker: Looker, tell: mpsc::Sender<Event>) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        reload.look();
+        for event in looker.news() {
+            let _ = tell.try_send(event);
+        }
+    }
+}
+
+#[derive(Debug)]
 struct Course {
     reload: Reload,
     /// The policy whose lists of hosts hold, if it is not the one from the start.
     policy: Option<Arc<Policy>>,
     network: Option<Doorway>,
-    tell: mpsc::Sender<Event>,
     /// The next news to hear.
     place: u64,
 }
 
 impl Course {
-    async fn run(mut self) {
-        loop {
-            tokio::time::sleep(EVERY).await;
-            self.reload.look();
-            let open = self.follow_hosts();
-            let (news, end) = self.reload.news_from(self.place);
-            self.place = end;
-            for news in news {
-                let event = match &*news {
-                    News::Changed(change) => {
-                        let (mut applied, mut later) = (change.hosts.clone(), change.rest.clone());
-                        if open == Hosts::Fixed {
-                            later.splice(0..0, applied.drain(..));
-                        }
-                        reloaded(change, applied, later)
-                    }
-                    News::Rejected { file, error } => rejected(file, error),
-                };
-                let _ = self.tell.try_send(event);
+    fn news(&mut self) -> Vec<Event> {
+        let open = self.follow_hosts();
+        let (news, end) = self.reload.news_from(self.place);
+        self.place = end;
+        let tell = |news: &Arc<News>| match &**news {
+            News::Changed(change) => {
+                let (mut applied, mut later) = (change.hosts.clone(), change.rest.clone());
+                if open == Hosts::Fixed {
+                    later.splice(0..0, applied.drain(..));
+                }
+                reloaded(change, applied, later)
             }
-        }
+            News::Rejected { file, error } => rejected(file, error),
+        };
+        news.iter().map(tell).collect()
     }
 
     /// Gives the gateway the lists of hosts that hold now. Routes, ports, limits and everything else stay as

@@ -18,5 +18,5 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use following::Following;
+pub(crate) use following::{Following, Looker};
 pub(crate) use shared::Reload;

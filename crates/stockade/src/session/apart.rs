@@ -17,37 +17,48 @@ const SIGKILL: i32 = 9;
 #[derive(Debug)]
 pub(super) enum Apart {
     /// A process of its own: beside the shell, or without walls as the policy decided.
-    Process(Box<Running>),
+    Process {
+        /// What there is to tell before its own events.
+        told: VecDeque<Event>,
+        running: Box<Running>,
+    },
     /// The embedder's.
     Taken(Taking),
 }
 
 impl Apart {
+    pub(super) fn process(running: Running, told: Vec<Event>) -> Self {
+        Self::Process { told: told.into(), running: Box::new(running) }
+    }
+
     /// The next event. May be dropped and called again without losing anything.
     pub(super) async fn next(&mut self) -> Option<Event> {
         match self {
-            Self::Process(running) => running.next().await,
+            Self::Process { told, running } => match told.pop_front() {
+                Some(event) => Some(event),
+                None => running.next().await,
+            },
             Self::Taken(taking) => taking.next().await,
         }
     }
 
     pub(super) fn id(&self) -> &str {
         match self {
-            Self::Process(running) => running.id(),
+            Self::Process { running, .. } => running.id(),
             Self::Taken(_) => "",
         }
     }
 
     pub(super) fn stdin(&mut self) -> Option<pipe::Sender> {
         match self {
-            Self::Process(running) => running.stdin(),
+            Self::Process { running, .. } => running.stdin(),
             Self::Taken(_) => None,
         }
     }
 
     pub(super) fn cancel(&mut self, signal: i32) {
         match self {
-            Self::Process(running) => running.cancel(signal),
+            Self::Process { running, .. } => running.cancel(signal),
             Self::Taken(taking) => taking.end(Exit::Cancelled { signal }),
         }
     }

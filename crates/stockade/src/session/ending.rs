@@ -83,12 +83,16 @@ impl Live {
         while let Ok(event) = self.side.try_recv() {
             self.tell(event);
         }
+        const SIGKILL: i32 = 9;
+        // Which of our signals it was is of no use to anybody.
+        let exit = if self.given_up { Exit::Signal { signal: SIGKILL } } else { exit };
         let exit = self.forced.unwrap_or(exit);
         if self.seat.shell.is_none() {
             let reason = self.why_restarted(exit);
             self.seat.untold = None;
             let standing = self.walls.stand();
             let event = house::will_restart(reason, &self.inner.common().kept, standing);
+            self.inner.note_restart(&event);
             self.queue.push_back(event);
         }
         self.inner.common().used = std::time::Instant::now();
@@ -122,6 +126,9 @@ impl Live {
         }
         if self.spoiled {
             return "the command changed variables its shell needs to run the next one".into();
+        }
+        if self.given_up && self.forced.is_none() {
+            return "the shell did not take orders any more, and was given up".into();
         }
         match exit {
             Exit::Code { code } => format!("the command ended its shell with status {code}"),

@@ -17,7 +17,12 @@ pub enum SessionError {
     Start(#[from] StartError),
     /// A program could not be started in the sandbox.
     #[error(transparent)]
-    Exec(#[from] ExecError),
+    Exec(ExecError),
+    /// The sandbox ended while a command was started in it.
+    #[error(
+        "the session's sandbox ended while the command was started\nhint: the session goes on, and the next command builds another one"
+    )]
+    Gone,
     /// There is no place for the pipes that lead to the shell.
     #[error(
         "cannot make the session's private directory {path}: {source}\nhint: XDG_RUNTIME_DIR or XDG_STATE_HOME can name another place"
@@ -61,6 +66,27 @@ pub enum SessionError {
     Lost,
 }
 
+impl From<ExecError> for SessionError {
+    fn from(error: ExecError) -> Self {
+        match error {
+            ExecError::Gone => Self::Gone,
+            error => Self::Exec(error),
+        }
+    }
+}
+
 pub(super) fn pipes(act: &'static str) -> impl Fn(rustix::io::Errno) -> SessionError {
     move |errno| SessionError::Pipes { act, source: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_outlives_its_sandbox() {
+        let text = SessionError::from(ExecError::Gone).to_string();
+        assert!(text.contains("the next command builds another one"), "{text}");
+        assert!(!text.contains("create"), "{text}");
+    }
 }

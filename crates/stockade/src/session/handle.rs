@@ -7,6 +7,7 @@ use super::options::{Routing, SessionCommand, SessionOptions};
 use super::run::SessionRun;
 use super::seat::Seat;
 use super::state::Kept;
+use super::told::Told;
 use super::walls::Walls;
 use crate::network::NetworkHandle;
 use crate::running::Running;
@@ -49,6 +50,7 @@ pub(super) struct Common {
     pub(super) runtime: Arc<Runtime>,
     pub(super) walls: Option<Arc<Walls>>,
     pub(super) kept: Kept,
+    pub(super) told: Told,
     pub(super) used: Instant,
     pub(super) closed: bool,
 }
@@ -70,7 +72,8 @@ impl Session {
         let recorder = runtime.keeper().recorder();
         let exports = (!options.environment.is_empty()).then(|| options.environment.clone());
         let kept = Kept { cwd: options.cwd.clone(), exports };
-        let common = Common { runtime, walls: None, kept, used: Instant::now(), closed: false };
+        let told = Told::default();
+        let common = Common { runtime, walls: None, kept, told, used: Instant::now(), closed: false };
         let inner = Arc::new(Inner {
             id: recorder.name().to_owned(),
             options,
@@ -164,6 +167,17 @@ impl Session {
         argv: impl IntoIterator<Item = impl Into<OsString>>,
         wiring: Wiring,
     ) -> Result<Running, SessionError> {
+        let (running, told) = self.exec_told(argv, wiring).await?;
+        self.inner.owe(told);
+        Ok(running)
+    }
+
+    /// The same, with what there is to tell about it before its own events.
+    pub(crate) async fn exec_told(
+        &self,
+        argv: impl IntoIterator<Item = impl Into<OsString>>,
+        wiring: Wiring,
+    ) -> Result<(Running, Vec<Event>), SessionError> {
         self.beside(CommandLine::Argv(argv.into_iter().map(Into::into).collect()), wiring).await
     }
 
@@ -178,25 +192,29 @@ impl Session {
     /// Runs text in a shell of its own beside the other one, and keeps what it prints until it is asked for.
     /// The router is asked first, as it is by [`Session::start`].
     pub async fn background(&self, text: impl Into<OsString>) -> Result<BackgroundId, SessionError> {
-        self.start_background(text.into(), Routing::Ask).await
+        let (id, told) = self.start_background(text.into(), Routing::Ask).await?;
+        self.inner.owe(told);
+        Ok(id)
     }
 
+    /// The same, with what there is to tell about it.
     pub(crate) async fn start_background(
         &self,
         text: OsString,
         routing: Routing,
-    ) -> Result<BackgroundId, SessionError> {
-        let command = match self.taken(&text, routing)? {
-            Some(work) => Apart::Taken(Taking::begin(work, None)),
+    ) -> Result<(BackgroundId, Vec<Event>), SessionError> {
+        let (command, told) = match self.taken(&text, routing)? {
+            Some(work) => (Apart::Taken(Taking::begin(work, None)), Vec::new()),
             None => {
                 let command = CommandLine::Shell(text.clone());
-                Apart::Process(Box::new(self.beside(command, Wiring::captured()).await?))
+                let (running, told) = self.beside(command, Wiring::captured()).await?;
+                (Apart::process(running, Vec::new()), told)
             }
         };
         let id = BackgroundId(self.inner.next.fetch_add(1, Ordering::Relaxed));
         let background = Background::begin(text, command, self.inner.options.background_bytes);
         self.inner.backgrounds().insert(id.0, background);
-        Ok(id)
+        Ok((id, told))
     }
 
     /// What a background command printed from a piece on, and whether it still runs.

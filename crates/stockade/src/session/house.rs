@@ -4,6 +4,7 @@ use super::error::SessionError;
 use super::handle::{Inner, Session};
 use super::seat::Seat;
 use super::state::Kept;
+use super::told::without_walls;
 use super::walls::{Standing, Walls};
 use crate::asking::Waiting;
 use crate::connect::connect;
@@ -70,16 +71,17 @@ impl Inner {
                 }
                 let (shell, standing) = walls.start(&kept).await?;
                 seat.shell = Some(shell);
-                let events = untold.map(|reason| restarted(reason, &kept, standing, false));
-                return Ok((Arc::clone(walls), events.into_iter().collect()));
+                return Ok((Arc::clone(walls), self.tell_restart(untold, &kept, standing, false)));
             }
             untold = Some("the settings have changed".into());
         } else if walls.is_some() {
             untold = Some("the sandbox was ended from outside or ran out of memory".into());
         }
         self.remember(seat).await;
-        seat.shell = None;
+        (seat.shell, seat.untold) = (None, None);
         if let Some(walls) = walls {
+            // What it has heard of the settings goes with it.
+            self.owe(walls.news());
             walls.fall().await;
             self.common().kept.only_own(Some(&walls.plan));
         }
@@ -88,8 +90,20 @@ impl Inner {
         let walls = Arc::new(walls);
         seat.shell = Some(shell);
         self.common().walls = Some(Arc::clone(&walls));
-        let events = untold.map(|reason| restarted(reason, &kept, standing, true));
-        Ok((walls, events.into_iter().collect()))
+        Ok((walls, self.tell_restart(untold, &kept, standing, true)))
+    }
+
+    /// What is said of a shell that was started anew, where there is a reason.
+    fn tell_restart(
+        &self,
+        reason: Option<String>,
+        kept: &Kept,
+        standing: Standing,
+        rebuilt: bool,
+    ) -> Vec<Event> {
+        let event = reason.map(|reason| restarted(reason, kept, standing, rebuilt));
+        event.iter().for_each(|event| self.note_restart(event));
+        event.into_iter().collect()
     }
 }
 
@@ -138,6 +152,8 @@ impl Session {
         let (policy, _) = runtime.judge(&runtime.request(CommandLine::Shell(":".into())))?;
         self.inner.remember(&mut seat).await;
         seat.shell = None;
+        // For those who wait; whoever wanted it knows.
+        seat.untold = Some("the sandbox was built anew on request".into());
         let walls = {
             let mut common = self.inner.common();
             let walls = common.walls.take();
@@ -153,7 +169,11 @@ impl Session {
     }
 
     /// Starts a command beside the shell.
-    pub(super) async fn beside(&self, command: CommandLine, wiring: Wiring) -> Result<Running, SessionError> {
+    pub(super) async fn beside(
+        &self,
+        command: CommandLine,
+        wiring: Wiring,
+    ) -> Result<(Running, Vec<Event>), SessionError> {
         if let Ok(mut seat) = self.inner.seat.try_lock() {
             self.inner.remember(&mut seat).await;
         }
@@ -162,13 +182,16 @@ impl Session {
         let kept = self.inner.common().kept.clone();
         if decision.verdict == Verdict::Unsandboxed {
             let prepared = runtime.prepare(request)?;
-            return Ok(runtime.start(prepared, wiring).await?);
+            let mut told = without_walls(&prepared.decision);
+            let running = runtime.start(prepared, wiring).await?;
+            told.extend(self.inner.news());
+            return Ok((running, told));
         }
-        let walls = match self.inner.standing(&policy)? {
-            Some(walls) => walls,
+        let (walls, mut told) = match self.inner.standing(&policy)? {
+            Some(walls) => (walls, Vec::new()),
             None => {
                 let mut seat = self.inner.seat.lock().await;
-                self.inner.ensure(&mut seat, &policy).await?.0
+                self.inner.ensure(&mut seat, &policy).await?
             }
         };
         let begun = Instant::now();
@@ -189,15 +212,17 @@ impl Session {
             Ok(running) => {
                 let waiting = Waiting::new(runtime.desk());
                 let (sandbox, copying) = (Arc::clone(&walls.sandbox), Copying::begin(connected));
-                Ok(Running::beside(running, sandbox, copying, waiting, recorder))
+                told.extend(self.inner.news());
+                Ok((Running::beside(running, sandbox, copying, waiting, recorder), told))
             }
             Err(ExecError::Program { source, .. }) => {
                 let enforcement = walls.sandbox.enforcement().clone();
                 let outcome = not_started(&source, runtime.provider().kind(), begun, enforcement);
-                Ok(Running::over(outcome, recorder))
+                Ok((Running::over(outcome, recorder), told))
             }
             Err(error) => {
                 recorder.failed();
+                self.inner.owe(told);
                 Err(error.into())
             }
         }

@@ -79,6 +79,8 @@ pub(super) struct Live {
     grace: Option<Instant>,
     /// What was told to end.
     ending: Vec<Process>,
+    /// The shell did not do as it was told, and was ended.
+    pub(super) given_up: bool,
     /// How it ends whatever the shell says.
     pub(super) forced: Option<Exit>,
     pub(super) violations: Vec<Violation>,
@@ -182,6 +184,7 @@ impl Live {
             look: begun + LOOK,
             grace: None,
             ending: Vec::new(),
+            given_up: false,
             forced: None,
             truncated: false,
             spoiled: false,
@@ -290,6 +293,7 @@ impl Live {
                     // One that has just come to its end has said so before it read on.
                     self.hear_waiting();
                     if matches!(self.stage, Stage::Running) {
+                        self.given_up = true;
                         self.stop(SIGKILL, Duration::ZERO);
                     }
                 }

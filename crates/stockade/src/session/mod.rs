@@ -53,6 +53,7 @@ mod seat;
 mod shell;
 mod state;
 mod tender;
+mod told;
 mod walls;
 
 pub use background::{BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream};
@@ -61,3 +62,4 @@ pub use handle::Session;
 pub(crate) use options::Routing;
 pub use options::{SessionCommand, SessionInput, SessionOptions};
 pub use run::{Canceller, SessionRun};
+pub use told::WITHOUT_WALLS;

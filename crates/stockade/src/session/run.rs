@@ -5,6 +5,7 @@ use super::apart::{Apart, Taking};
 use super::handle::Session;
 use super::live::{Live, Parts};
 use super::options::{Routing, SessionCommand, SessionInput};
+use super::told::without_walls;
 use crate::runtime::time_limit;
 use crate::wiring::Wiring;
 use crate::{Routed, Taken};
@@ -70,13 +71,20 @@ impl SessionRun {
             let time = command.time_limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
             limits.max_execution_time = least(limits.max_execution_time, time);
             limits.max_output = least(limits.max_output, command.output_limit);
-            let running = Apart::Process(Box::new(runtime.start(prepared, wiring).await?));
-            return Ok(Self { source: Source::Apart(running, cancelled), cancels });
+            let mut told = without_walls(&prepared.decision);
+            let running = runtime.start(prepared, wiring).await?;
+            told.extend(session.inner.news());
+            return Ok(Self { source: Source::Apart(Apart::process(running, told), cancelled), cancels });
         }
+        let known = session.inner.known();
         let mut seat = Arc::clone(&session.inner.seat).lock_owned().await;
-        let (walls, told) = session.inner.ensure(&mut seat, &policy).await?;
+        let (walls, mut told) = session.inner.ensure(&mut seat, &policy).await?;
         let mut recorder = runtime.keeper().recorder();
-        recorder.start_under(&request, &walls.plan, &walls.digest).map_err(crate::StartError::from)?;
+        if let Err(error) = recorder.start_under(&request, &walls.plan, &walls.digest) {
+            session.inner.owe(told);
+            return Err(crate::StartError::from(error).into());
+        }
+        session.inner.catch_up(known, &mut told);
         let CommandLine::Shell(text) = request.command else { return Err(SessionError::Closed) };
         let parts = Parts {
             inner: Arc::clone(&session.inner),
@@ -180,8 +188,13 @@ impl Drop for SessionRun {
             return;
         };
         self.cancel(SIGKILL);
-        // The seat is free again when nothing of the command is left.
-        runtime.spawn(async move { while live.next().await.is_some() {} });
+        // The seat is free again when nothing of the command is left. That the shell is another one then is told
+        // to whoever comes next.
+        runtime.spawn(async move {
+            while let Some(event) = live.next().await {
+                live.inner.owe([event]);
+            }
+        });
     }
 }
 

@@ -1,21 +1,32 @@
 //! What goes on beside a session's commands: refusals, questions and connections are heard at any time, also
 //! when no command runs, and told to the one that does.
 
+use super::told::is_about_settings;
 use crate::asking::{Desk, Waiting};
 use crate::network::Opened;
 use crate::reload::Following;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_isolate::Running;
 use stockade_policy::{Event, Exit};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-/// Where events go: to the command that runs, or to the session's own record.
+/// Changes of the settings that are kept while nobody listens.
+const MOST_MISSED: usize = 64;
+
+/// Where events go: to the command that runs. What concerns the next one waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Ear(Mutex<Option<mpsc::UnboundedSender<Event>>>);
+pub(super) struct Ear(Mutex<Hearing>);
+
+#[derive(Debug, Default)]
+struct Hearing {
+    listener: Option<mpsc::UnboundedSender<Event>>,
+    missed: VecDeque<Event>,
+}
 
 impl Ear {
-    fn listener(&self) -> MutexGuard<'_, Option<mpsc::UnboundedSender<Event>>> {
+    fn hearing(&self) -> MutexGuard<'_, Hearing> {
         // Replaced whole, whatever became of who held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -23,20 +34,32 @@ impl Ear {
     /// Events go here from now on.
     pub(super) fn listen(&self) -> mpsc::UnboundedReceiver<Event> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        *self.listener() = Some(sender);
+        self.hearing().listener = Some(sender);
         receiver
     }
 
     /// And from now on to nobody.
     pub(super) fn be_deaf(&self) {
-        *self.listener() = None;
+        self.hearing().listener = None;
     }
 
     fn tell(&self, event: Event) {
-        if let Some(listener) = &*self.listener() {
-            // Who does not listen any more does not want to know.
-            let _ = listener.send(event);
+        let mut hearing = self.hearing();
+        let unheard = match &hearing.listener {
+            Some(listener) => listener.send(event).err().map(|error| error.0),
+            None => Some(event),
+        };
+        if let Some(event) = unheard.filter(is_about_settings) {
+            hearing.missed.push_back(event);
+            if hearing.missed.len() > MOST_MISSED {
+                hearing.missed.pop_front();
+            }
         }
+    }
+
+    /// What came while nobody listened.
+    pub(super) fn take_missed(&self) -> VecDeque<Event> {
+        std::mem::take(&mut self.hearing().missed)
     }
 }
 

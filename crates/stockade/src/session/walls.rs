@@ -7,7 +7,7 @@ use super::state::Kept;
 use super::tender::{Ear, Recording};
 use super::{SessionError, driver};
 use crate::network::{self, NetworkHandle, Opened};
-use crate::reload::Following;
+use crate::reload::{Following, Looker};
 use crate::runtime::Runtime;
 use crate::{PrepareError, RealFiles, StartError, policy_digest, shell};
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use stockade_isolate::{
     Afterwards, Command, ExecError, Health, Running, Sandbox, StartError as EngineError, Started, Stdio,
 };
-use stockade_policy::{CommandLine, Plan, Policy};
+use stockade_policy::{CommandLine, Event, Plan, Policy};
 
 /// A sandbox that stays.
 pub(super) struct Walls {
@@ -35,6 +35,7 @@ pub(super) struct Walls {
     pub(super) warnings: Vec<String>,
     /// Where the directory is seen inside.
     inside: PathBuf,
+    looker: Looker,
     _recording: Recording,
 }
 
@@ -88,6 +89,7 @@ impl Walls {
         let doorway = opened.as_ref().map(Opened::doorway);
         let following = Following::begin(runtime.reload(), doorway);
         let walls = Self {
+            looker: following.looker(),
             network: opened.as_ref().map(|opened| opened.handle().clone()),
             _recording: Recording::begin(opened, following, Arc::clone(&ear)),
             runtime,
@@ -121,6 +123,11 @@ impl Walls {
     async fn greet(&self, channel: Channel, running: Running) -> Result<Shell, SessionError> {
         let desk = self.runtime.desk();
         Shell::greet(channel, running, &self.directory, driver::prelude(&self.inside), desk, &self.ear).await
+    }
+
+    /// What became of the settings since somebody was told.
+    pub(super) fn news(&self) -> Vec<Event> {
+        self.ear.take_missed().into_iter().chain(self.looker.news()).collect()
     }
 
     /// Whether another shell can be started inside.

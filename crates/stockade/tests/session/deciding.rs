@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use stockade::{
     CommandLine, Event, Exit, PrepareError, Request, Routed, Runtime, Session, SessionCommand, SessionError,
-    SessionInput, SessionOptions, Taken, Wiring,
+    SessionInput, SessionOptions, Taken, WITHOUT_WALLS, Wiring,
 };
 
 /// A session under these settings of its user.
@@ -51,6 +51,9 @@ async fn what_is_excluded_runs_without_walls() {
     assert_eq!((ran.stdout.as_str(), ran.code), ("seen", 0), "{}", ran.stderr);
     assert!(!ran.captured.outcome.sandboxed);
     assert_eq!(ran.captured.outcome.kind, "none");
+    // Before anything else.
+    let warned = matches!(&ran.events[0], Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS));
+    assert!(warned, "{:?}", ran.events);
     // Where the shell is, but without what was exported inside.
     assert_eq!(sh(&session, "cat file").await.stdout, "here\n");
     tokio::time::sleep(Duration::from_millis(300)).await;

@@ -151,6 +151,7 @@ async fn a_shell_that_reads_no_orders_is_replaced() {
         let ran = [sh(&session, text).await, sh(&session, "echo here").await];
         assert!(begun.elapsed() < Duration::from_secs(20), "{text}");
         assert!(ran.iter().any(|ran| ran.restarted().is_some()), "{text}");
+        assert!(ran.iter().all(|ran| ran.restarted().is_none_or(|why| why.contains("given up"))), "{text}");
         works(&session).await;
     }
 }

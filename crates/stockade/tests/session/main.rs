@@ -11,6 +11,8 @@ mod living;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod telling;
+#[cfg(test)]
 mod user;
 #[cfg(test)]
 mod volume;

@@ -100,3 +100,36 @@ fn what_is_wrong_or_absent_is_not_trusted() {
         world.run().shell("true").exits(0).complains(&["trust.json is not a list"]);
     });
 }
+
+/// What no project may say is neither promised nor hinted at.
+#[test]
+fn only_what_is_heard_is_promised() {
+    each_caller(|world| {
+        let hint = "then `stockade config trust";
+        let never = "still not heard, as no project may say that: ";
+        let file = world.file(".stockade.json", r#"{"enabled": false, "excludedCommands": ["make"]}"#);
+        let ran = world.run().shell("true");
+        ran.exits(0).complains(&["enabled (false) is ignored"]);
+        assert!(!ran.err().contains(hint), "{ran}");
+        let ran = config(world, ["trust"]);
+        ran.exits(0);
+        assert!(!ran.out().contains("now heard") && ran.out().contains("trust changes nothing"), "{ran}");
+        let told = ran.out().lines().find(|line| line.contains(never)).unwrap_or_default().to_owned();
+        assert!(told.contains("enabled (false)") && told.contains("excludedCommands[0] (make)"), "{ran}");
+
+        let place = world.outside.display();
+        let text = format!(r#"{{"enabled": false, "filesystem": {{"allowWrite": ["{place}", "/x"]}}}}"#);
+        config(world, ["trust", "--revoke"]).exits(0);
+        save(world, file.clone(), &text);
+        let ran = world.run().shell("true");
+        ran.exits(0).complains(&[&format!("{hint} {}`", file.display())]);
+        assert_eq!(ran.err().matches(hint).count(), 1, "{ran}");
+        let ran = config(world, ["trust"]);
+        ran.exits(0);
+        assert_eq!(ran.out().matches("now heard: filesystem.allowWrite").count(), 2, "{ran}");
+        assert!(!ran.out().contains("now heard: enabled"), "{ran}");
+        assert!(ran.out().contains(&format!("{never}enabled (false)\n")), "{ran}");
+        let ran = world.run().shell("true");
+        assert!(!ran.err().contains("allowWrite") && !ran.err().contains(hint), "{ran}");
+    });
+}

@@ -231,3 +231,23 @@ fn the_overlay_itself_is_out_of_sight() {
         is(&made, "x\n");
     });
 }
+
+#[test]
+fn a_name_in_the_place_of_the_program_is_told() {
+    each_caller(|world| {
+        let hint = "hint: to keep the overlay under a name write --overlay=no-such-program";
+        let run = |words: &[&str]| world.run().opts(words).go();
+        run(&["--overlay", "no-such-program", "--", "true"])
+            .exits(127)
+            .complains(&["command not found", hint]);
+        for words in [
+            &["--overlay=kept", "no-such-program"][..],
+            &["no-such-program", "true"],
+            &["--overlay", "/no-such-program"],
+        ] {
+            let ran = run(words);
+            ran.exits(127).complains(&["command not found"]);
+            assert!(!ran.err().contains("--overlay="), "{ran}");
+        }
+    });
+}

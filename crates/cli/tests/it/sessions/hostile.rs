@@ -103,7 +103,13 @@ fn a_host_that_stopped_is_told_and_killed() {
         list.exits(0);
         assert!(list.out().contains("a  does not answer"), "{list}");
         assert!(begun.elapsed() < Duration::from_secs(8));
+        let begun = Instant::now();
+        let told = format!("its host is process {pid}");
+        session.exec().program(["true"]).exits(125).complains(&["a does not answer", &told, "kill -9"]);
+        assert!(begun.elapsed() < Duration::from_secs(8));
+        let begun = Instant::now();
         session.kill().patience(Duration::from_secs(60)).go().exits(0).complains(&["was killed"]);
+        assert!(begun.elapsed() < Duration::from_secs(8));
         assert!(!Path::new(&format!("/proc/{pid}/fd/0")).exists());
         assert_eq!(world.stockade().opt("sessions").go().out(), "no sessions\n");
     });

@@ -195,3 +195,30 @@ fn a_program_gets_a_terminal_of_its_own() {
         assert_eq!(session.status().unwrap()["terminal"], "none");
     });
 }
+
+/// What comes from a pipe is typed, and its end ends the shell, whatever the shell does with its terminal
+/// meanwhile.
+#[test]
+fn a_shell_ends_with_its_input() {
+    each_caller(|world| {
+        let session = Hosted::expected(world, "a");
+        let got = world.ws.join("got");
+        for (input, status, expected) in [
+            ("", 0, None),
+            ("echo he''llo > got\n", 0, Some("hello\n")),
+            // A last line without an end is a line, too.
+            ("echo he''llo > got; false", 1, Some("hello\n")),
+            // The program's input ends, then the shell's; nothing is added to it.
+            ("cat > got\nline\n", 0, Some("line\n")),
+            ("cat > got\nline", 0, Some("line")),
+            ("sleep 1\necho last > got; exit 7\n", 7, Some("last\n")),
+        ] {
+            let _ = fs::remove_file(&got);
+            let ran = world.stockade().opts(["shell", "--name", "a"]).input(input).patience(SOON).go();
+            assert_eq!(ran.code(), status, "{input:?}: {ran}");
+            assert_eq!(fs::read_to_string(&got).ok().as_deref(), expected, "{input:?}: {ran}");
+            ends(&session);
+        }
+        assert_eq!(leftovers(world), Vec::<String>::new());
+    });
+}

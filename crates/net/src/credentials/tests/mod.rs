@@ -1,5 +1,6 @@
 //! What leaves the vault, and what never does.
 
+mod answers;
 mod bodies;
 mod heads;
 mod signatures;

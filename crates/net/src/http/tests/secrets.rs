@@ -1,9 +1,14 @@
 //! Real values in requests: what the server gets, and what is told about it.
 
-use super::{PATIENCE, all, origin, until, witnessed};
+use super::{PATIENCE, all, origin, serving, until, witnessed};
 use crate::credentials::{Secret, StandIn, VaultEntry};
 use crate::gateway::testing::{Recorder, plan};
 use crate::{Gateway, Vault};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_policy::{Cause, DomainPattern, GatewayPlan, NetLimits, Switch};
@@ -11,7 +16,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Longer than what stands for it.
-const REAL: &str = "REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE";
+pub(super) const REAL: &str = "REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE-REAL-VALUE";
+
+/// How the server tells that it got the real value.
+pub(super) fn shown() -> String {
+    REAL.replace("REAL-VALUE", "THE-VALUE+")
+}
 
 /// How the requests come.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +70,9 @@ async fn no_record_holds_a_real_value() {
         let fake = stand_in.as_str();
         let request = post(port, through, &format!("/a/{fake}/b?key={fake}"), fake);
         let heard = until(&mut client, request, ">").await;
-        assert!(heard.contains(&format!("<POST /a/{REAL}/b?key={REAL} ")), "{heard}");
-        assert!(heard.contains(&format!("body={REAL}>")), "{heard}");
+        let shown = shown();
+        assert!(heard.contains(&format!("<POST /a/{shown}/b?key={shown} ")), "{heard}");
+        assert!(heard.contains(&format!("body={shown}>")), "{heard}");
         let records = witness.records(1).await;
         assert_eq!(records[0].request, Some(("POST".into(), format!("/a/{fake}/b"))), "{through:?}");
         let told = format!("{records:?} {:?}", witness.refusals.lock().unwrap());
@@ -76,14 +87,15 @@ async fn short_bodies_keep_a_length() {
         let (mut client, stand_in, witness, _gateway) = client(port, through, NetLimits::default()).await;
         for body in [format!("<{}", stand_in.as_str()), "<nothing".to_owned()] {
             let heard = until(&mut client, post(port, through, "/", &body), ">").await;
-            let body = body.replace(stand_in.as_str(), REAL);
-            assert!(heard.contains(&format!("headers=content-length,host body={body}>")), "{heard}");
+            let body = body.replace(stand_in.as_str(), &shown());
+            let expected = format!("headers=accept-encoding,content-length,host body={body}>");
+            assert!(heard.contains(&expected), "{heard}");
         }
         assert_eq!(witness.records(2).await[0].sent, 1 + REAL.len() as u64);
         let long = format!("{}{}", "x".repeat(1 << 20), stand_in.as_str());
         let heard = until(&mut client, post(port, through, "/", &long), ">").await;
-        assert!(heard.contains("headers=host,transfer-encoding "), "{}", &heard[..200]);
-        assert!(heard.ends_with(&format!("x{REAL}>")));
+        assert!(heard.contains("headers=accept-encoding,host,transfer-encoding "), "{}", &heard[..200]);
+        assert!(heard.ends_with(&format!("x{}>", shown())));
     }
 }
 
@@ -100,7 +112,7 @@ async fn bodies_that_are_held_whole_wait_for_room() {
     assert!(heard.is_err(), "there is no room yet");
     drop(others);
     let heard = until(&mut client, String::new(), ">").await;
-    assert!(heard.contains(&format!("body={REAL}>")), "{heard}");
+    assert!(heard.contains(&format!("body={}>", shown())), "{heard}");
     // And it is given back.
     tokio::time::timeout(PATIENCE, gateway.ward.room_for_body(ALL)).await.unwrap();
 }
@@ -128,5 +140,32 @@ async fn nobody_is_asked_to_send_a_request_back() {
             assert!(heard.starts_with("HTTP/1.1 405 "), "{through:?} {heard}");
             assert_eq!(witness.causes(), [Cause::Request]);
         }
+    }
+}
+
+/// What a server sends back of a request does not tell the real value.
+#[tokio::test]
+async fn an_echo_is_covered() {
+    async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+        let place = request.uri().to_string();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        let response = Response::builder().header("location", place);
+        let encoded = body.starts_with(b"encoded");
+        let response = if encoded { response.header("content-encoding", "gzip") } else { response };
+        Ok(response.body(Full::new([&body[..], b"."].concat().into())).unwrap())
+    }
+    for through in [Through::Proxy, Through::Tunnel] {
+        let port = serving(answer).await;
+        let (mut client, stand_in, _, _gateway) = client(port, through, NetLimits::default()).await;
+        let fake = stand_in.as_str();
+        let cover: String = fake.chars().cycle().take(REAL.len()).collect();
+        let request = post(port, through, &format!("/{fake}"), &format!("<{fake}>"));
+        let heard = until(&mut client, request, ">.").await;
+        assert!(heard.contains(&format!("location: /{cover}\r\n")), "{heard}");
+        assert!(heard.contains(&format!("content-length: {}\r\n", REAL.len() + 3)), "{heard}");
+        assert!(heard.ends_with(&format!("<{cover}>.")), "{heard}");
+        let request = post(port, through, "/", "encoded");
+        let heard = all(&mut client, request).await;
+        assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("encoded answer"), "{heard}");
     }
 }

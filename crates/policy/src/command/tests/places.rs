@@ -1,8 +1,8 @@
 //! Where programs lie and redirections lead.
 
 use super::{policy, shell, tree};
-use crate::testing::Tree;
-use crate::{Decision, Request, Verdict};
+use crate::testing::{Tree, inputs, settings_file};
+use crate::{Decision, Opens, Request, Verdict};
 
 const EXCLUDED: &str = r#"{"excludedCommands": ["docker:*", "/opt/bin/tool", "./run", "cat:*"],
     "filesystem": {"allowWrite": ["/srv/data"]}}"#;
@@ -23,7 +23,9 @@ fn a_program_that_commands_could_have_written_is_not_excluded() {
         tree().link("/usr/local/bin/docker", "/usr/local/bin/other").link("/usr/local/bin/other", "docker");
     for (files, path, text, expected) in [
         (&tree(), Some("/usr/bin"), "docker ps", Verdict::Unsandboxed),
-        (&tree(), None, "docker ps", Verdict::Unsandboxed),
+        // Some shells then go on in the working directory.
+        (&tree(), None, "docker ps", Verdict::Sandbox),
+        (&tree().file("/opt/bin/tool"), None, "/opt/bin/tool", Verdict::Unsandboxed),
         // Nowhere: nothing will run.
         (&tree(), Some("/usr/local/bin"), "docker ps", Verdict::Unsandboxed),
         (&planted, Some("/ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
@@ -86,4 +88,58 @@ fn redirections_stay_where_commands_may_work() {
 fn a_path_of_the_settings_is_looked_at_too() {
     let text = r#"{"excludedCommands": ["docker:*"], "environment": {"set": {"PATH": "/ws/bin:/usr/bin"}}}"#;
     assert_eq!(super::decide(&policy(text), "docker ps").verdict, Verdict::Sandbox);
+}
+
+#[test]
+fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
+    let text = r#"{"excludedCommands": ["git status", "cd:*"]}"#;
+    let cache = "/home/me/.cache/stockade/tools/1";
+    let files = tree().text("/settings.json", text).directory(cache);
+    let mut inputs = inputs();
+    inputs.settings = vec![settings_file(crate::Layer::User, crate::Shape::Native)];
+    inputs.own.tool_cache = Some(cache.into());
+    let policy = crate::Policy::load(inputs, &files).unwrap();
+    let at = |cwd: &std::path::Path, text: &str| {
+        let environment = vec![("PATH".into(), "/usr/bin".into())];
+        policy.decide(&Request { cwd: cwd.to_owned(), environment, ..shell(text) }, &files)
+    };
+    let place = |path: &'static str| std::path::Path::new(path);
+    assert_eq!(at(place("/ws/sub"), "git status").verdict, Verdict::Unsandboxed);
+    assert_eq!(at(place("/usr/bin"), "git status").verdict, Verdict::Unsandboxed);
+    assert_eq!(at(place("/ws"), "cd sub && git status").verdict, Verdict::Unsandboxed);
+    for (cwd, text) in [
+        (place("/tmp/x"), "git status"),
+        (place("/ws/../tmp/x"), "git status"),
+        (place("/proc/self/cwd"), "git status"),
+        (place("/ws"), "cd /tmp/x && git status"),
+        (place("/ws"), "cd ../tmp && git status"),
+        (place("/ws"), "cd -P /tmp && git status"),
+        (place("/ws"), "cd - && git status"),
+        (place("/ws"), "cd && git status"),
+        (place("/ws"), "cd $OLD && git status"),
+        (place("/home/me/.cache/stockade/tools/1/r"), "git status"),
+        (place("/ws"), "cd /home/me/.cache/stockade/tools/1/r && git status"),
+    ] {
+        let decision = at(cwd, text);
+        assert_eq!(decision.verdict, Verdict::Sandbox, "{} {text}", cwd.display());
+    }
+}
+
+#[test]
+fn files_of_redirections_are_named_to_whoever_starts_it() {
+    let files = tree().file("/ws/in");
+    let text = "cat < in | cat >> 'new file' 2>&1 && docker ps > /dev/null";
+    let decision = decide(&files, Some("/usr/bin"), text);
+    assert_eq!(decision.verdict, Verdict::Unsandboxed, "{}", decision.reason);
+    let opened: Vec<_> = decision
+        .openings
+        .iter()
+        .map(|opening| (&text[opening.name.clone()], opening.path.to_str().unwrap(), opening.opens))
+        .collect();
+    assert_eq!(
+        opened,
+        [("in", "/ws/in", Opens::ForReading), ("'new file'", "/ws/new file", Opens::ForWriting)]
+    );
+    // What stays behind walls opens nothing out here.
+    assert_eq!(decide(&files, Some("/usr/bin"), "cat > x; rm y").openings, []);
 }

@@ -1,0 +1,85 @@
+//! What a person is told besides what commands print.
+
+use super::{Hosted, SOON};
+use crate::support::{World, each_caller};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Longer than it takes until a file that was just written is taken for what it is.
+const SEEN: Duration = Duration::from_secs(3);
+
+fn settings(world: &World, content: &str) -> PathBuf {
+    world.file(world.home.join(".config/stockade/settings.json"), content)
+}
+
+#[test]
+fn a_command_without_walls_is_announced() {
+    each_caller(|world| {
+        settings(world, r#"{"excludedCommands": ["cat*"]}"#);
+        world.file("x", "x");
+        let session = Hosted::new(world, "a", &[]);
+        let warning = "this runs WITHOUT walls: ";
+        for words in [&["-c", "cat x"][..], &["--", "cat", "x"], &["-q", "-c", "cat x"]] {
+            let ran = session.exec().opts(words).go();
+            ran.exits(0).complains(&[warning]);
+            assert_eq!((ran.out().as_str(), ran.err().matches(warning).count()), ("x", 1), "{ran}");
+        }
+        let ran = session.exec().opts(["--background", "-c", "cat x"]).go();
+        ran.exits(0).complains(&[warning]);
+        let ran = session.exec().shell("true");
+        assert_eq!(ran.err(), "", "{ran}");
+    });
+}
+
+#[test]
+fn whoever_waits_hears_of_a_new_shell() {
+    each_caller(|world| {
+        let session = Hosted::new(world, "a", &[]);
+        let first = session.exec().opts(["-c", "echo begun; sleep 1; exit 3"]).start_words();
+        first.first_output(SOON);
+        let second = session.exec().opts(["-c", "echo second"]).start_words();
+        first.finish(SOON).exits(3).complains(&["started anew"]);
+        second.finish(SOON).exits(0).complains(&["started anew: the command ended its shell with status 3"]);
+        let ran = session.exec().shell("true");
+        assert_eq!(ran.err(), "", "{ran}");
+    });
+}
+
+#[test]
+fn a_broken_edit_of_the_settings_is_told_once() {
+    each_caller(|world| {
+        let path = settings(world, "{}");
+        let path = path.to_str().unwrap();
+        let session = Hosted::new(world, "a", &[]);
+        for words in [&["-c", "true"][..], &["--", "true"], &["--background", "-c", "true"]] {
+            settings(world, "{broken");
+            std::thread::sleep(SEEN);
+            session.exec().opts(words).go().exits(0).complains(&[path, "has changed and is wrong"]);
+            for words in [&["-c", "true"][..], &["--", "true"]] {
+                let ran = session.exec().opts(words).go();
+                assert_eq!(ran.err(), "", "{ran}");
+            }
+            settings(world, "{}");
+            std::thread::sleep(SEEN);
+            session.exec().opts(words).go().exits(0).complains(&[path, "is in order again"]);
+        }
+    });
+}
+
+#[test]
+fn a_shell_that_takes_no_orders_is_given_up() {
+    each_caller(|world| {
+        let session = Hosted::new(world, "a", &[]);
+        let given_up = |text: &str| {
+            let begun = Instant::now();
+            let ran = session.exec().shell(text);
+            assert!(begun.elapsed() < Duration::from_secs(8), "{text}: {:?}", begun.elapsed());
+            ran.exits(137).complains(&["the shell did not take orders any more, and was given up"]);
+            session.exec().shell("true").exits(0);
+        };
+        given_up("set -n");
+        // Somebody else reads the next one.
+        session.exec().shell("(timeout 20 cat <&10 >/dev/null) & sleep 0.2").exits(0);
+        given_up("echo here");
+    });
+}

@@ -1,0 +1,92 @@
+//! What is told, to whom, and how often.
+
+use crate::support::{World, run, sh};
+use std::fs;
+use std::time::{Duration, Instant};
+use stockade::{Event, Session, SessionCommand, Wiring};
+
+/// Gives a command to the session, to wait behind those that were given before.
+fn ask(session: &Session, text: &'static str) -> tokio::task::JoinHandle<crate::support::Ran> {
+    let session = session.clone();
+    tokio::spawn(async move { sh(&session, text).await })
+}
+
+#[tokio::test]
+async fn whoever_waited_for_a_shell_that_ended_is_told() {
+    let world = World::new();
+    let session = world.open().await;
+    for ending in ["sleep 0.5; exit 3", "sleep 0.5; kill -9 $$"] {
+        let first = ask(&session, ending);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let waiting = [ask(&session, "echo a"), ask(&session, "echo b")];
+        let why = first.await.unwrap().restarted().map(str::to_owned);
+        assert!(why.is_some(), "{ending}");
+        // Asked after somebody was told.
+        let later = sh(&session, "echo c").await;
+        assert_eq!(later.restarted(), None, "{ending}");
+        for ran in waiting {
+            let ran = ran.await.unwrap();
+            assert_eq!((ran.code, ran.restarted()), (0, why.as_deref()), "{ending}");
+            let told = ran.events.iter().filter(|event| matches!(event, Event::Restarted { .. })).count();
+            assert_eq!(told, 1, "{ending}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_one_who_left_would_have_heard_is_told_to_the_next() {
+    let world = World::new();
+    let session = world.open().await;
+    drop(session.start(SessionCommand::new("sleep 100")).await.unwrap());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(sh(&session, "true").await.restarted().is_some());
+    assert_eq!(sh(&session, "true").await.restarted(), None);
+}
+
+fn rejected(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::SettingsRejected { .. })).count()
+}
+
+#[tokio::test]
+async fn a_broken_edit_of_the_settings_is_told_once() {
+    let world = World::new();
+    let path = world.at("home/.config/stockade/settings.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "{}").unwrap();
+    let session = world.open().await;
+    sh(&session, "true").await;
+    for _ in 0..2 {
+        fs::write(&path, "{broken").unwrap();
+        // Found when nothing runs.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let ran = sh(&session, "true").await;
+        assert_eq!(rejected(&ran.events), 1, "{:?}", ran.events);
+        assert_eq!(rejected(&sh(&session, "true").await.events), 0);
+        fs::write(&path, "{ }").unwrap();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let ran = sh(&session, "true").await;
+        let mended =
+            |event: &Event| matches!(event, Event::SettingsReloaded { mended, .. } if !mended.is_empty());
+        assert_eq!(ran.events.iter().filter(|event| mended(event)).count(), 1, "{:?}", ran.events);
+    }
+    // A program beside the shell cannot be told; the next one in the shell is.
+    fs::write(&path, "{broken").unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    session.exec_argv(["true"], Wiring::captured()).await.unwrap().wait().await;
+    assert_eq!(rejected(&sh(&session, "true").await.events), 1);
+}
+
+#[tokio::test]
+async fn an_order_that_somebody_else_takes_is_missed() {
+    let world = World::new();
+    let session = world.open().await;
+    for pause in [0, 300] {
+        sh(&session, "(timeout 20 cat <&10 >/dev/null) & sleep 0.2").await;
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let begun = Instant::now();
+        let ran = run(&session, SessionCommand::new("echo here")).await;
+        assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+        assert!(ran.restarted().is_some(), "{:?}", ran.captured);
+        assert_eq!(sh(&session, "echo here").await.stdout, "here\n");
+    }
+}
