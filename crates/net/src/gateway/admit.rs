@@ -71,14 +71,8 @@ impl Ward {
         if let Ruling::Refused(refusal) = self.judge().request(&admitted.target, method, path) {
             match self.asked(&refusal).await {
                 Answered::Yes => {}
-                Answered::No => {
-                    self.count_refused(&admitted.target);
-                    return Err(Denied { refusal });
-                }
-                Answered::Unasked => {
-                    self.count_refused(&admitted.target);
-                    return Err(self.refuse(*refusal));
-                }
+                Answered::No => return Err(Denied { refusal }),
+                Answered::Unasked => return Err(self.refuse(*refusal)),
             }
         }
         self.count_request(&admitted.target);

@@ -74,6 +74,9 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         let verdict = *self.verdict.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if verdict == Verdict::Refused {
+            self.ward.count_refused(&self.target);
+        }
         let status = self.status.load(Ordering::Relaxed);
         self.ward.witness().record(NetRecord {
             peer: self.peer,

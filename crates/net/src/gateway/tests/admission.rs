@@ -1,11 +1,12 @@
 //! What is let in, what is not, and what a change of plan does.
 
+use super::super::Wanted;
 use super::super::testing::{plan, rule};
 use super::{Sandbox, all, echo, exchange, is_reset};
 use crate::{Verdict, Via};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, GatewayPlan};
+use stockade_policy::{Cause, GatewayPlan, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
@@ -29,6 +30,18 @@ async fn what_is_on_no_list_is_reset_at_once() {
     let sandbox = Sandbox::toward(plan(&["example.org"]), &server.to_string()).await;
     assert!(is_reset(&all(&mut sandbox.connect().await).await));
     assert_eq!(sandbox.witness.causes(), [Cause::NotListed]);
+    assert_eq!(sandbox.witness.records(1).await[0].verdict, Verdict::Refused);
+    assert_eq!(sandbox.ward.statistics().total.refused, 1);
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_is_counted() {
+    let server = echo().await;
+    let sandbox = Sandbox::toward(plan(&["127.0.0.1"]), &server.to_string()).await;
+    let target = Target::parse(server.to_string().as_bytes(), None).unwrap();
+    let wanted = Wanted { target, via: Via::HttpProxy, spoken: None };
+    let admitted = sandbox.ward.admit(wanted).await.unwrap();
+    admitted.exchange("GET", "/").ended(Verdict::Refused);
     assert_eq!(sandbox.witness.records(1).await[0].verdict, Verdict::Refused);
     assert_eq!(sandbox.ward.statistics().total.refused, 1);
 }
