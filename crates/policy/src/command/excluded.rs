@@ -1,6 +1,6 @@
 //! Whether a command may run without walls because the settings list it.
 
-use super::ground::Ground;
+use super::ground::{Ground, Ways};
 use super::lookup::Lookup;
 use super::part::{Direction, Part, Redirection};
 use super::strict::is_reserved;
@@ -8,7 +8,7 @@ use super::strip::{Purpose, Stripped, strip};
 use super::{CommandRules, Excluded};
 use crate::policy::Policy;
 use crate::{CommandLine, Files, Opening, Opens, Request};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -21,8 +21,9 @@ pub(crate) struct Bench<'a> {
     files: &'a dyn Files,
     place: Place,
     letters: Letters,
-    /// Why nothing runs without walls where this would.
-    ground: Option<String>,
+    ways: Ways,
+    /// Why nothing runs without walls where this would. Only what is listed needs to know.
+    ground: OnceCell<Option<String>>,
     /// The files that are opened for redirections.
     openings: RefCell<Vec<Opening>>,
     /// What was said about programs before.
@@ -64,17 +65,13 @@ impl<'a> Bench<'a> {
         files: &'a dyn Files,
         parts: &[Part<'_>],
     ) -> Self {
-        let moves = |part: &Part<'_>| {
-            let stripped = strip(part, Purpose::Deny);
-            let mut programs = stripped.stages.iter().filter_map(|words| words.first()?.value.as_deref());
-            programs.any(|program| matches!(program, "cd" | "pushd" | "popd"))
-        };
-        let place = if parts.iter().any(moves) { Place::Moved } else { Place::Fixed };
+        let ways = Ways::of(request, parts);
+        let place = if ways.move_about() { Place::Moved } else { Place::Fixed };
         let known = RefCell::new(BTreeMap::new());
         let letters = letters(policy, request);
-        let ground = Ground { policy, request, files }.objection(parts);
         let (patience, openings) = (Cell::new(MOST_REDIRECTIONS), RefCell::default());
-        Self { policy, request, files, place, letters, ground, openings, known, patience }
+        let ground = OnceCell::new();
+        Self { policy, request, files, place, ways, letters, ground, openings, known, patience }
     }
 
     /// The files that shells open for what was looked at.
@@ -105,8 +102,9 @@ impl<'a> Bench<'a> {
         if self.letters == Letters::Foreign {
             return Some("it has letters outside ASCII, and the locale is not UTF-8".to_owned());
         }
-        if let Some(ground) = &self.ground {
-            return Some(ground.clone());
+        let ground = Ground { policy: self.policy, files: self.files };
+        if let Some(objection) = self.ground.get_or_init(|| ground.objection(&self.ways)) {
+            return Some(objection.clone());
         }
         if let Some(word) = stripped.unknown_word {
             return Some(format!("{word} in front of it is not known here"));

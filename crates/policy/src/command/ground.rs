@@ -10,44 +10,56 @@ use crate::policy::Policy;
 use crate::{Files, Request};
 use std::path::{Component, Path, PathBuf};
 
-/// What is needed to judge directories.
-pub(super) struct Ground<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) request: &'a Request,
-    pub(super) files: &'a dyn Files,
+/// The directories that the parts of a text would run in.
+pub(super) struct Ways {
+    places: Vec<PathBuf>,
+    /// Why there may be others.
+    lost: Option<String>,
 }
 
-impl Ground<'_> {
-    /// What speaks against the directories the parts would run in.
-    pub(super) fn objection(&self, parts: &[Part<'_>]) -> Option<String> {
-        let mut at = self.request.cwd.clone();
-        if let Some(objection) = self.unguarded(&at) {
-            return Some(objection);
-        }
+impl Ways {
+    /// Follows every `cd` of the text.
+    pub(super) fn of(request: &Request, parts: &[Part<'_>]) -> Self {
+        let mut ways = Self { places: vec![request.cwd.clone()], lost: None };
         for part in parts {
             let stripped = strip(part, Purpose::Deny);
             for words in &stripped.stages {
                 let mut words = words.iter().map(|word| word.value.as_deref());
                 let Some(Some(program @ ("cd" | "pushd" | "popd"))) = words.next() else { continue };
                 // The last word is where it goes; what is an option is no place.
-                match (program, words.next_back()) {
-                    ("cd", Some(Some(to))) if to != "-" && !self.may_be_elsewhere(to) => {
-                        at.push(to);
-                        if let Some(objection) = self.unguarded(&at) {
-                            return Some(objection);
-                        }
+                match (program, words.next_back(), ways.places.last()) {
+                    ("cd", Some(Some(to)), Some(at)) if to != "-" && !may_be_elsewhere(request, to) => {
+                        ways.places.push(at.join(to));
                     }
-                    _ => return Some(format!("where {program} leads is not known before it runs")),
+                    _ => ways.lost = Some(format!("where {program} leads is not known before it runs")),
                 }
             }
         }
-        None
+        ways
     }
 
-    /// Whether a shell looks for this directory somewhere else first.
-    fn may_be_elsewhere(&self, to: &str) -> bool {
-        let relative = !to.starts_with('/') && !to.starts_with("./") && !to.starts_with("../");
-        relative && self.request.environment.iter().any(|(name, _)| name == "CDPATH")
+    /// Whether they are more than one.
+    pub(super) fn move_about(&self) -> bool {
+        self.places.len() > 1 || self.lost.is_some()
+    }
+}
+
+/// Whether a shell looks for this directory somewhere else first.
+fn may_be_elsewhere(request: &Request, to: &str) -> bool {
+    let relative = !to.starts_with('/') && !to.starts_with("./") && !to.starts_with("../");
+    relative && request.environment.iter().any(|(name, _)| name == "CDPATH")
+}
+
+/// What is needed to judge directories.
+pub(super) struct Ground<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) files: &'a dyn Files,
+}
+
+impl Ground<'_> {
+    /// What speaks against these directories.
+    pub(super) fn objection(&self, ways: &Ways) -> Option<String> {
+        ways.lost.clone().or_else(|| ways.places.iter().find_map(|place| self.unguarded(place)))
     }
 
     fn unguarded(&self, path: &Path) -> Option<String> {
