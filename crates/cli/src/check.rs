@@ -109,6 +109,7 @@ mod tests {
             ],
             rule: None,
             openings: Vec::new(),
+            directory: None,
         }
     }
 

@@ -187,7 +187,7 @@ impl Policy {
                 }
             };
         if decision.verdict == Verdict::Unsandboxed {
-            decision.openings = bench.openings();
+            (decision.directory, decision.openings) = bench.openings();
         }
         decision.parts = parts;
         decision
@@ -207,7 +207,15 @@ fn is_empty(command: &CommandLine) -> bool {
 
 fn answer(verdict: Verdict, reason: &str, rule: Option<RuleRef>) -> Decision {
     let approval = Approval::from(matches!(verdict, Verdict::Unsandboxed | Verdict::Ask));
-    Decision { verdict, approval, reason: reason.to_owned(), rule, parts: Vec::new(), openings: Vec::new() }
+    Decision {
+        verdict,
+        approval,
+        reason: reason.to_owned(),
+        rule,
+        parts: Vec::new(),
+        openings: Vec::new(),
+        directory: None,
+    }
 }
 
 fn kept(text: &str, reason: &str, rule: Option<&RuleRef>) -> PartDecision {

@@ -71,13 +71,17 @@ pub struct Decision {
     /// not need to look at the text: see [`Policy::decide_in_parts`](crate::Policy::decide_in_parts).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartDecision>,
-    /// The files a shell without walls opens for redirections, in places where commands behind walls may put
+    /// The files and directories that a shell without walls opens, in places where commands behind walls may put
     /// links. Whoever starts it opens them first, and has the shell use what was opened.
     #[serde(skip)]
     pub openings: Vec<Opening>,
+    /// The directory that a listed command was judged in, without links on the way. Whoever starts it enters this
+    /// one, and not what has taken its name since.
+    #[serde(skip)]
+    pub directory: Option<PathBuf>,
 }
 
-/// A file that a redirection names.
+/// A file or directory that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// Where in the text its name stands.
@@ -88,13 +92,15 @@ pub struct Opening {
     pub opens: Opens,
 }
 
-/// What a redirection opens a file for.
+/// What a shell opens something for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
     /// `< file`
     ForReading,
     /// `> file` and its kin.
     ForWriting,
+    /// `cd directory`
+    ToEnter,
 }
 
 /// What one command of a text would get if it stood alone.

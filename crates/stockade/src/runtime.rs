@@ -341,9 +341,12 @@ impl Runtime {
         let mut connected = connect_bare(wiring, &plan)?;
         let opened = bare::open(request.command, &decision.openings);
         let (command, opened) = opened.inspect_err(|_| recorder.failed())?;
+        let directory = decision.directory.as_deref().map(bare::directory).transpose();
+        let directory = directory.inspect_err(|_| recorder.failed())?;
         let started = Bare::start(Start {
             argv: argv(&command),
             cwd: request.cwd,
+            directory,
             environment: request.environment,
             stdio: connected.take_stdio(),
             time_limit: time_limit(&plan),

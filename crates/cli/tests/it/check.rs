@@ -137,6 +137,43 @@ fn nothing_runs_without_walls_where_a_command_planted_a_repository() {
 }
 
 #[test]
+fn runs_without_walls_stay_in_the_directory_they_were_judged_in() {
+    each_caller(|world| {
+        let file = world.settings(r#"{"excludedCommands": ["git status", "cd:*"]}"#);
+        let run = || world.run().opt("--settings").opt(&file);
+        let owned = world.base.join("owned");
+        let planted =
+            run().shell("mkdir -p $XDG_CACHE_HOME/r/.git/{objects,refs} && cd $XDG_CACHE_HOME/r && pwd");
+        planted.exits(0);
+        let place = planted.out().trim().to_owned();
+        let plant = format!(
+            "cd {place} && echo 'ref: refs/heads/x' > .git/HEAD && \
+             printf '[core]\\n\\tfsmonitor = \"touch {}; false\"\\n' > .git/config",
+            owned.display()
+        );
+        run().shell(&plant).exits(0);
+        let within = world.dir("d");
+        // A process inside puts a directory and a link to the planted one in turns where the command runs.
+        let flip = format!(
+            "import os, time\nopen('ready', 'w')\nwhile not os.path.exists('stop'):\n time.sleep(.005); \
+             os.rename('d', 'e'); os.symlink('{place}', 'd'); time.sleep(.005); os.unlink('d'); os.rename('e', 'd')"
+        );
+        let flipping = world.run().opts(["--", "python3", "-c", &flip]).start_words();
+        eventually(PATIENCE, || if world.ws.join("ready").exists() { Ok(()) } else { Err("not yet".into()) });
+        let mut bare = 0;
+        for _ in 0..40 {
+            let ran = run().opt("--cwd").opt(&within).shell("git status");
+            bare += usize::from(ran.err().contains("WITHOUT walls"));
+            run().shell("cd d && git status");
+        }
+        world.file("stop", "");
+        flipping.finish(PATIENCE).exits(0);
+        assert!(!owned.exists(), "a repository in a cache was obeyed");
+        assert!(bare > 0, "nothing ran without walls");
+    });
+}
+
+#[test]
 fn a_shell_without_a_path_finds_nothing_of_the_workspace() {
     each_caller(|world| {
         let file = world.settings(r#"{"excludedCommands": ["tool*"]}"#);

@@ -1,6 +1,6 @@
 //! Whether a command may run without walls because the settings list it.
 
-use super::ground::{Ground, Ways};
+use super::ground::{Ground, Stands, Ways};
 use super::lookup::Lookup;
 use super::part::{Direction, Part, Redirection};
 use super::strict::is_reserved;
@@ -12,7 +12,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Everything one request is judged with.
 pub(crate) struct Bench<'a> {
@@ -22,8 +22,8 @@ pub(crate) struct Bench<'a> {
     place: Place,
     letters: Letters,
     ways: Ways,
-    /// Why nothing runs without walls where this would. Only what is listed needs to know.
-    ground: OnceCell<Option<String>>,
+    /// Where it would run, or why nothing runs without walls there. Only what is listed needs to know.
+    ground: OnceCell<Result<Stands, String>>,
     /// The files that are opened for redirections.
     openings: RefCell<Vec<Opening>>,
     /// What was said about programs before.
@@ -74,9 +74,15 @@ impl<'a> Bench<'a> {
         Self { policy, request, files, place, ways, letters, ground, openings, known, patience }
     }
 
-    /// The files that shells open for what was looked at.
-    pub(crate) fn openings(self) -> Vec<Opening> {
-        self.openings.into_inner()
+    /// The directory it was judged in, and what shells open for what was looked at.
+    pub(crate) fn openings(self) -> (Option<PathBuf>, Vec<Opening>) {
+        let mut openings = self.openings.into_inner();
+        let stands = self.ground.into_inner().and_then(Result::ok);
+        let directory = stands.map(|stands| {
+            openings.extend(stands.entered);
+            stands.first
+        });
+        (directory, openings)
     }
 
     fn rules(&self) -> &'a CommandRules {
@@ -103,7 +109,7 @@ impl<'a> Bench<'a> {
             return Some("it has letters outside ASCII, and the locale is not UTF-8".to_owned());
         }
         let ground = Ground { policy: self.policy, files: self.files };
-        if let Some(objection) = self.ground.get_or_init(|| ground.objection(&self.ways)) {
+        if let Err(objection) = self.ground.get_or_init(|| ground.stands(&self.ways)) {
             return Some(objection.clone());
         }
         if let Some(word) = stripped.unknown_word {
@@ -188,7 +194,7 @@ impl<'a> Bench<'a> {
                     Direction::Out => told.write.allowed && !self.rules().is_obeyed(&told.resolved),
                 }
         });
-        let (Some(told), Some(name)) = (fits, self.place_of(redirection.target.raw)) else {
+        let (Some(told), Some(name)) = (fits, place_of(self.request, redirection.target.raw)) else {
             return Some(format!("it redirects to {target}, which commands may not use"));
         };
         let opens = match redirection.direction {
@@ -198,16 +204,16 @@ impl<'a> Bench<'a> {
         self.openings.borrow_mut().push(Opening { name, path: told.resolved, opens });
         None
     }
+}
 
-    /// Where a word of the text stands in it.
-    fn place_of(&self, word: &str) -> Option<Range<usize>> {
-        let CommandLine::Shell(text) = &self.request.command else { return None };
-        let text = text.to_str()?.as_bytes().as_ptr_range();
-        let word = word.as_bytes().as_ptr_range();
-        let inside = text.start <= word.start && word.end <= text.end;
-        let offset = |at: *const u8| at.addr() - text.start.addr();
-        inside.then(|| offset(word.start)..offset(word.end))
-    }
+/// Where a word of the text stands in it.
+pub(super) fn place_of(request: &Request, word: &str) -> Option<Range<usize>> {
+    let CommandLine::Shell(text) = &request.command else { return None };
+    let text = text.to_str()?.as_bytes().as_ptr_range();
+    let word = word.as_bytes().as_ptr_range();
+    let inside = text.start <= word.start && word.end <= text.end;
+    let offset = |at: *const u8| at.addr() - text.start.addr();
+    inside.then(|| offset(word.start)..offset(word.end))
 }
 
 /// How the shell of a request reads its text.

@@ -4,43 +4,72 @@
 //! the workspace such files are protected; in caches and the like, commands behind walls may write what they
 //! want, and in a session they choose the directory, too.
 
+use super::excluded::place_of;
 use super::part::Part;
 use super::strip::{Purpose, strip};
 use crate::policy::Policy;
-use crate::{Files, Request};
+use crate::{Files, Opening, Opens, Request};
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 /// The directories that the parts of a text would run in.
 pub(super) struct Ways {
-    places: Vec<PathBuf>,
+    first: PathBuf,
+    turns: Vec<Turn>,
     /// Why there may be others.
     lost: Option<String>,
+}
+
+/// A `cd` of the text.
+struct Turn {
+    to: PathBuf,
+    /// Where the word stands that says so.
+    name: Range<usize>,
+}
+
+/// Where the parts of a text would run, without links on the way.
+pub(super) struct Stands {
+    pub(super) first: PathBuf,
+    /// What the text enters after that.
+    pub(super) entered: Vec<Opening>,
 }
 
 impl Ways {
     /// Follows every `cd` of the text.
     pub(super) fn of(request: &Request, parts: &[Part<'_>]) -> Self {
-        let mut ways = Self { places: vec![request.cwd.clone()], lost: None };
+        let mut ways = Self { first: request.cwd.clone(), turns: Vec::new(), lost: None };
         for part in parts {
             let stripped = strip(part, Purpose::Deny);
             for words in &stripped.stages {
-                let mut words = words.iter().map(|word| word.value.as_deref());
-                let Some(Some(program @ ("cd" | "pushd" | "popd"))) = words.next() else { continue };
-                // The last word is where it goes; what is an option is no place.
-                match (program, words.next_back(), ways.places.last()) {
-                    ("cd", Some(Some(to)), Some(at)) if to != "-" && !may_be_elsewhere(request, to) => {
-                        ways.places.push(at.join(to));
-                    }
-                    _ => ways.lost = Some(format!("where {program} leads is not known before it runs")),
+                let Some(program) = words.first().and_then(|word| word.value.as_deref()) else { continue };
+                match (program, &words[1..]) {
+                    ("cd", [word]) => match ways.turn(request, word.value.as_deref(), word.raw) {
+                        Some(turn) => ways.turns.push(turn),
+                        None => ways.lose(program),
+                    },
+                    ("cd" | "pushd" | "popd", _) => ways.lose(program),
+                    _ => {}
                 }
             }
         }
         ways
     }
 
+    /// After the first turn nobody knows where a relative one begins: the first may stand in a subshell.
+    fn turn(&self, request: &Request, to: Option<&str>, raw: &str) -> Option<Turn> {
+        let to = to.filter(|to| !to.is_empty() && !to.starts_with('-') && !may_be_elsewhere(request, to))?;
+        let known = self.turns.is_empty() || to.starts_with('/');
+        let name = place_of(request, raw).filter(|_| known)?;
+        Some(Turn { to: self.first.join(to), name })
+    }
+
+    fn lose(&mut self, program: &str) {
+        self.lost = Some(format!("where {program} leads is not known before it runs"));
+    }
+
     /// Whether they are more than one.
     pub(super) fn move_about(&self) -> bool {
-        self.places.len() > 1 || self.lost.is_some()
+        !self.turns.is_empty() || self.lost.is_some()
     }
 }
 
@@ -57,18 +86,31 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// What speaks against these directories.
-    pub(super) fn objection(&self, ways: &Ways) -> Option<String> {
-        ways.lost.clone().or_else(|| ways.places.iter().find_map(|place| self.unguarded(place)))
+    /// The directories as they are now, or what speaks against them.
+    pub(super) fn stands(&self, ways: &Ways) -> Result<Stands, String> {
+        if let Some(lost) = &ways.lost {
+            return Err(lost.clone());
+        }
+        let entered = ways.turns.iter().map(|turn| {
+            let path = self.guarded(&turn.to)?;
+            Ok(Opening { name: turn.name.clone(), path, opens: Opens::ToEnter })
+        });
+        Ok(Stands { first: self.guarded(&ways.first)?, entered: entered.collect::<Result<_, String>>()? })
     }
 
-    fn unguarded(&self, path: &Path) -> Option<String> {
-        let plain = without_dots(path);
-        let real = self.files.resolve(path).unwrap_or_else(|_| plain.clone());
-        let free = [plain, real].iter().any(|path| self.is_unguarded(path));
-        free.then(|| {
-            format!("it would run in {}, where commands may leave what programs obey", path.display())
-        })
+    /// Where a path leads, if commands behind walls cannot leave there what they want.
+    fn guarded(&self, path: &Path) -> Result<PathBuf, String> {
+        let real = self.files.resolve(path).map_err(|_| {
+            format!("it would run in {}, which cannot be looked at before it runs", path.display())
+        })?;
+        let free = [&without_dots(path), &real].iter().any(|path| self.is_unguarded(path));
+        match free {
+            true => Err(format!(
+                "it would run in {}, where commands may leave what programs obey",
+                path.display()
+            )),
+            false => Ok(real),
+        }
     }
 
     /// The nearest rule above decides: a workspace may lie in /tmp. In directories of our own it may not.
@@ -82,9 +124,7 @@ impl Ground<'_> {
             let above = places.iter().filter(|place| path.starts_with(place));
             above.map(|place| place.components().count()).max()
         };
-        let guarded: Vec<PathBuf> =
-            rules.roots.iter().filter(|root| !rules.unguarded.contains(root)).cloned().collect();
-        depth(&rules.unguarded) > depth(&guarded)
+        depth(&rules.unguarded) > depth(&rules.guarded)
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct CommandRules {
     /// Where commands behind walls leave what nobody looks at: caches, in which git may be told anything, and
     /// places that are others inside.
     pub(crate) unguarded: Vec<PathBuf>,
+    /// The other ones of `roots`: what programs obey is protected there.
+    pub(crate) guarded: Vec<PathBuf>,
     /// Files that are executed or obeyed later without anybody naming them.
     pub(crate) obeyed: Vec<Obeyed>,
 }
@@ -89,6 +91,7 @@ impl CommandRules {
             never: Vec::new(),
             roots: Vec::new(),
             unguarded: Vec::new(),
+            guarded: Vec::new(),
             obeyed: Vec::new(),
         }
     }

@@ -212,6 +212,8 @@ impl Draft {
         }
         roots.sort();
         roots.dedup();
+        self.policy.commands.guarded =
+            roots.iter().filter(|root| !unguarded.contains(root)).cloned().collect();
         self.policy.commands.roots = roots;
         self.policy.commands.unguarded = unguarded;
     }

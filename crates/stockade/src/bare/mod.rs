@@ -4,13 +4,13 @@ mod openings;
 mod supervise;
 
 pub use openings::OpeningError;
-pub(crate) use openings::open;
+pub(crate) use openings::{directory, open};
 
 use crate::relay;
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{self, Child};
@@ -30,6 +30,8 @@ const EVENTS: usize = 64;
 pub(crate) struct Start {
     pub(crate) argv: Vec<OsString>,
     pub(crate) cwd: PathBuf,
+    /// The directory itself, where it was judged: something else may have its name by now.
+    pub(crate) directory: Option<OwnedFd>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) stdio: [Stdio; 3],
     pub(crate) time_limit: Option<Duration>,
@@ -64,14 +66,17 @@ impl Bare {
         // any other one gets a group of its own, so that its children can be signalled with it.
         let own_group = !start.stdio.iter().any(is_terminal);
         let mut command = process::Command::new(program);
-        command.args(arguments).current_dir(&start.cwd).env_clear().envs(start.environment);
+        let directory =
+            start.directory.as_ref().map(|opened| format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let directory = directory.map_or(start.cwd.clone(), PathBuf::from);
+        command.args(arguments).current_dir(&directory).env_clear().envs(start.environment);
         if own_group {
             command.process_group(0);
         }
         let [input, output, error] = start.stdio.map(convert);
         command.stdin(input?).stdout(output?).stderr(error?);
         let mut child = command.spawn().map_err(|source| match source.kind() {
-            _ if !start.cwd.is_dir() => ExecError::Directory { path: start.cwd.clone(), source },
+            _ if !directory.is_dir() => ExecError::Directory { path: start.cwd.clone(), source },
             _ => ExecError::Program { program: program.into(), source },
         })?;
         let watch = step("watch the command");

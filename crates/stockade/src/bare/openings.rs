@@ -1,19 +1,20 @@
-//! The files that redirections of a shell without walls name.
+//! The files and directories that a shell without walls was judged by.
 //!
 //! Processes behind walls may still run in the same directories, and put a link where a file was when it was
 //! judged. So the files are opened here, through no link at all, and the shell opens what was opened: our
 //! descriptors, by number. What it does with a file (cut it off, add to it) and when stays its own affair; only
-//! a file that was not there is made now, whether or not the shell comes to it.
+//! a file that was not there is made now, whether or not the shell comes to it. Directories are the same: a
+//! program obeys what lies where it runs, so it runs in the one that was judged.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use stockade_policy::{CommandLine, Opening, Opens};
 
-/// A file that a redirection names cannot be used.
+/// What a command without walls names cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
     /// It is not what it was when the command was judged.
@@ -23,9 +24,9 @@ pub enum OpeningError {
         path: PathBuf,
     },
     /// It cannot be opened.
-    #[error("cannot open {} for the command's redirection: {source}; nothing was run", path.display())]
+    #[error("cannot open {} for a command without walls: {source}; nothing was run", path.display())]
     Open {
-        /// The file.
+        /// The file or directory.
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,
@@ -42,9 +43,11 @@ pub(crate) fn open(
     ordered.sort_by_key(|opening| opening.name.start);
     let (mut named, mut opened, mut at) = (Vec::new(), Vec::new(), 0);
     for opening in ordered {
-        let file = open_one(opening)?;
+        let file = open_as(&opening.path, opening.opens)?;
         named.extend_from_slice(&text.as_bytes()[at..opening.name.start]);
-        let ours = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        // With -P the shell tells the directory's own name where it tells where it is.
+        let option = if opening.opens == Opens::ToEnter { "-P " } else { "" };
+        let ours = format!("{option}/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         named.extend_from_slice(ours.as_bytes());
         at = opening.name.end;
         opened.push(file);
@@ -53,27 +56,34 @@ pub(crate) fn open(
     Ok((CommandLine::Shell(OsString::from_vec(named)), opened))
 }
 
-fn open_one(opening: &Opening) -> Result<OwnedFd, OpeningError> {
+/// Opens a directory to start in.
+pub(crate) fn directory(path: &Path) -> Result<OwnedFd, OpeningError> {
+    open_as(path, Opens::ToEnter)
+}
+
+fn open_as(path: &Path, opens: Opens) -> Result<OwnedFd, OpeningError> {
     // A pipe or a terminal that was put there is not waited for.
     let usual = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let flags = match opening.opens {
-        Opens::ForReading => OFlags::RDONLY,
-        Opens::ForWriting => OFlags::WRONLY | OFlags::CREATE,
+    let (flags, mode) = match opens {
+        Opens::ForReading => (OFlags::RDONLY, Mode::empty()),
+        Opens::ForWriting => (OFlags::WRONLY | OFlags::CREATE, Mode::from_raw_mode(0o666)),
+        Opens::ToEnter => (OFlags::PATH | OFlags::DIRECTORY, Mode::empty()),
     };
-    let mode = match opening.opens {
-        Opens::ForReading => Mode::empty(),
-        Opens::ForWriting => Mode::from_raw_mode(0o666),
-    };
-    let path = || opening.path.clone();
+    // The kernel takes no other flags together with PATH.
+    let usual = if opens == Opens::ToEnter { OFlags::CLOEXEC } else { usual };
+    let named = || path.to_owned();
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let file = openat2(CWD, &opening.path, flags | usual, mode, resolve).map_err(|errno| match errno {
-        rustix::io::Errno::LOOP | rustix::io::Errno::NXIO => OpeningError::Changed { path: path() },
-        errno => OpeningError::Open { path: path(), source: errno.into() },
+    let file = openat2(CWD, path, flags | usual, mode, resolve).map_err(|errno| match errno {
+        rustix::io::Errno::LOOP | rustix::io::Errno::NXIO | rustix::io::Errno::NOTDIR => {
+            OpeningError::Changed { path: named() }
+        }
+        errno => OpeningError::Open { path: named(), source: errno.into() },
     })?;
-    let seen = fstat(&file).map_err(|errno| OpeningError::Open { path: path(), source: errno.into() })?;
+    let seen = fstat(&file).map_err(|errno| OpeningError::Open { path: named(), source: errno.into() })?;
     match FileType::from_raw_mode(seen.st_mode) {
-        FileType::RegularFile => Ok(file),
-        _ => Err(OpeningError::Changed { path: path() }),
+        FileType::RegularFile if opens != Opens::ToEnter => Ok(file),
+        FileType::Directory if opens == Opens::ToEnter => Ok(file),
+        _ => Err(OpeningError::Changed { path: named() }),
     }
 }
 
@@ -114,6 +124,30 @@ mod tests {
         assert_eq!(fs::read_to_string(at("log.moved")).unwrap(), "before\nwords\n");
         assert_eq!(fs::read_to_string(at("a file.moved")).unwrap(), "new\n");
         assert_eq!(fs::read_to_string(at("victim")).unwrap(), "untouched");
+    }
+
+    #[test]
+    fn the_shell_enters_what_was_opened_and_tells_its_name() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let at = |name: &str| place.join(name);
+        for name in ["a dir", "planted"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let text = "cd 'a dir' && echo $PWD";
+        let openings = [opening(text, "'a dir'", at("a dir"), Opens::ToEnter)];
+        let (command, opened) = open(CommandLine::Shell(text.into()), &openings).unwrap();
+        fs::rename(at("a dir"), at("moved")).unwrap();
+        std::os::unix::fs::symlink("planted", at("a dir")).unwrap();
+        let CommandLine::Shell(text) = command else { panic!() };
+        for shell in ["bash", "sh"] {
+            let told = Command::new(shell).arg("-c").arg(&text).current_dir(&place).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), at("moved").to_str().unwrap());
+        }
+        drop(opened);
+        assert!(matches!(directory(&at("a dir")), Err(OpeningError::Changed { .. })));
+        fs::write(at("file"), "").unwrap();
+        assert!(matches!(directory(&at("file")), Err(OpeningError::Changed { .. })));
     }
 
     #[test]

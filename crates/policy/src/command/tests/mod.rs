@@ -21,8 +21,12 @@ pub(super) fn tree() -> Tree {
         "docker", "npm", "git", "echo", "cat", "env", "timeout", "nice", "nohup", "stdbuf", "make", "bash",
         "time", "ionice",
     ];
-    let tree =
-        usual_tree().directory("/ws/bin").file("/ws/tool").file("/opt/tool/run").directory("/usr/local/bin");
+    let tree = usual_tree()
+        .directory("/ws/bin")
+        .directory("/ws/src")
+        .file("/ws/tool")
+        .file("/opt/tool/run")
+        .directory("/usr/local/bin");
     programs.iter().fold(tree, |tree, name| tree.file(&format!("/usr/bin/{name}")))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{policy, shell, tree};
 use crate::testing::{Tree, inputs, settings_file};
-use crate::{Decision, Opens, Request, Verdict};
+use crate::{Decision, Opening, Opens, Request, Verdict};
 
 const EXCLUDED: &str = r#"{"excludedCommands": ["docker:*", "/opt/bin/tool", "./run", "cat:*"],
     "filesystem": {"allowWrite": ["/srv/data"]}}"#;
@@ -94,7 +94,12 @@ fn a_path_of_the_settings_is_looked_at_too() {
 fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
     let text = r#"{"excludedCommands": ["git status", "cd:*"]}"#;
     let cache = "/home/me/.cache/stockade/tools/1";
-    let files = tree().text("/settings.json", text).directory(cache);
+    let files = tree()
+        .text("/settings.json", text)
+        .directory(cache)
+        .directory("/ws/sub")
+        .directory("/ws/tmp")
+        .link("/ws/same", "/ws/sub");
     let mut inputs = inputs();
     inputs.settings = vec![settings_file(crate::Layer::User, crate::Shape::Native)];
     inputs.own.tool_cache = Some(cache.into());
@@ -107,7 +112,18 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
     assert_eq!(at(place("/ws/sub"), "git status").verdict, Verdict::Unsandboxed);
     assert_eq!(at(place("/usr/bin"), "git status").verdict, Verdict::Unsandboxed);
     assert_eq!(at(place("/ws"), "cd sub && git status").verdict, Verdict::Unsandboxed);
+    let moved = at(place("/ws/same"), "git status; cd '../sub' && git status");
+    assert_eq!(moved.verdict, Verdict::Unsandboxed, "{}", moved.reason);
+    assert_eq!(moved.directory.as_deref(), Some(place("/ws/sub")));
+    let entered = Opening { name: 15..23, path: "/ws/sub".into(), opens: Opens::ToEnter };
+    assert_eq!(moved.openings, [entered]);
     for (cwd, text) in [
+        // Where the second one begins depends on whether the first one's shell is still there.
+        (place("/"), "(cd ws); cd tmp; git status"),
+        (place("/ws"), "cd not-there && git status"),
+        (place("/ws"), "cd -- sub && git status"),
+        (place("/ws"), "cd '' && git status"),
+        (place("/ws/gone"), "git status"),
         (place("/tmp/x"), "git status"),
         (place("/ws/../tmp/x"), "git status"),
         (place("/proc/self/cwd"), "git status"),
