@@ -97,6 +97,7 @@ fn held_table(held: &Held) -> Result<String, String> {
             "reads" => "Need::Reads",
             "metadata" => "Need::Metadata",
             "sockets" => "Need::Sockets",
+            "datagrams" => "Need::Datagrams",
             other => return Err(format!("unknown need {other}")),
         };
         let when = row.when.iter().map(condition).collect::<Result<Vec<_>, _>>()?.join(", ");

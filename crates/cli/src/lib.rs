@@ -22,7 +22,7 @@ mod violations;
 mod voice;
 mod witness;
 
-use args::{Act, Cli, RunOnly};
+use args::{Act, Cli, RunArgs, RunOnly};
 use clap::{CommandFactory, Parser};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -48,6 +48,9 @@ pub fn main() -> ExitCode {
         _ => {}
     }
     if words.get(1).is_some_and(|word| word == "run") {
+        if let Some(args) = RunArgs::plain(&words[2..]) {
+            return run::main(args);
+        }
         return match RunOnly::try_parse_from(words.into_iter().skip(1)) {
             Ok(only) => run::main(only.args),
             Err(error) => misread(&error, status::REFUSED),

@@ -3,6 +3,7 @@
 //!
 //! On Linux there is [`NativeProvider`]. Other systems have no engine yet and say so when one is asked for.
 
+mod attendant;
 mod command;
 mod doors;
 mod error;
@@ -12,11 +13,12 @@ mod provider;
 mod running;
 mod teller;
 
+pub use attendant::{Attendant, TurnedAway};
 pub use command::{Afterwards, Command, Stdio, WindowSize};
 pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
-pub use linux::{NativeProvider, ProbeResult, hung_up, probe, unread, watch};
+pub use linux::{NativeProvider, ProbeResult, hung_up, probe, unread, watch, watch_reading};
 pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Ear, NetNote, NetProcess, Teller};

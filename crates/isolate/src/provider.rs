@@ -1,6 +1,6 @@
 //! The two traits every wall answers to.
 
-use crate::{Command, CreateError, DoorSocket, ExecError, Running, StartError, Teller};
+use crate::{Attendant, Command, CreateError, DoorSocket, ExecError, Running, StartError, Teller};
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,6 +15,10 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Provider: Send + Sync {
     /// Its name in settings and in `Outcome.kind`: `native`.
     fn kind(&self) -> &'static str;
+    /// A start from this very thread is near: an engine may begin with what does not depend on the plan.
+    fn get_ready(&self) {}
+    /// It is not near after all.
+    fn stand_down(&self) {}
     /// Builds the walls of a plan. Nothing runs inside yet. An error leaves nothing behind.
     fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>>;
     /// Builds the walls and starts a command, which an engine may do quicker than one after the other.
@@ -59,6 +63,9 @@ pub trait Sandbox: Send + Sync {
     fn teller(&self) -> Teller {
         Teller::default()
     }
+
+    /// Tells this one from now on what is refused before it comes to one of those sockets.
+    fn attend(&self, _attendant: Arc<dyn Attendant>) {}
 
     /// Hands on what was refused until now to the commands' events, and tells how many refusals there were
     /// since the start. Where nothing is told late there is nothing to do.

@@ -1,5 +1,6 @@
 //! A stream whose first bytes were read already and are to be read again.
 
+use crate::relay::BreakOff;
 use bytes::{Buf, Bytes};
 use std::io;
 use std::pin::Pin;
@@ -62,5 +63,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Replay<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: BreakOff> BreakOff for Replay<S> {
+    fn break_off(&mut self) {
+        self.stream.break_off();
     }
 }

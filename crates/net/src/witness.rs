@@ -38,6 +38,8 @@ pub struct NetRecord {
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Option<RuleRef>,
+    /// Why it was refused, where one sentence says so.
+    pub reason: Option<String>,
     /// Bytes from inside to outside.
     pub sent: u64,
     /// Bytes from outside to inside.

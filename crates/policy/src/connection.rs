@@ -30,6 +30,9 @@ pub struct Connection {
     /// The rule that decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
+    /// Why it was refused, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Bytes from inside to outside.
     pub sent: u64,
     /// Bytes from outside to inside.

@@ -30,6 +30,10 @@ pub trait Files: Sync {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
     /// Where a symbolic link points, as it is written there.
     fn follow(&self, path: &Path) -> io::Result<PathBuf>;
+    /// How many names a file has. Who cannot tell says one.
+    fn names(&self, _path: &Path) -> u64 {
+        1
+    }
     /// Whether it is a regular file, behind links if need be, that this process may execute. Who cannot tell
     /// says no.
     fn runs(&self, _path: &Path) -> bool {

@@ -48,6 +48,10 @@ impl Files for RealFiles {
         fs::read_link(path)
     }
 
+    fn names(&self, path: &Path) -> u64 {
+        fs::symlink_metadata(path).map_or(1, |seen| seen.nlink())
+    }
+
     fn runs(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|seen| seen.is_file())
             && rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()

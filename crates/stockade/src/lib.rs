@@ -114,7 +114,7 @@ pub use relay::{Inlet, Outlet};
 pub use review::{BareWatch, Review, ReviewError, ReviewScope};
 pub use routing::{Routed, Router, Taken};
 pub use running::Running;
-pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
+pub use runtime::{Captured, PrepareError, Prepared, Ready, RunError, Runtime, StartError};
 pub use session::{
     BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream, Canceller, Session,
     SessionCommand, SessionError, SessionInput, SessionOptions, SessionRun, WITHOUT_WALLS,

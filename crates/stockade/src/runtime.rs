@@ -64,6 +64,16 @@ pub struct Prepared {
     pub plan: Arc<Plan>,
 }
 
+/// What the next start has ready. Dropping it gives up what no start has taken.
+#[must_use = "what is ready is given up when this is dropped"]
+pub struct Ready(Arc<dyn Provider>);
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        self.0.stand_down();
+    }
+}
+
 /// The output and the end of a command that was waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
@@ -199,6 +209,13 @@ impl Runtime {
         }
     }
 
+    /// Begins with what the next start needs whatever its plan is, in a process beside this one. For whoever is
+    /// about to prepare a command and start it from this very thread; a command that gets no walls gives it up.
+    pub fn get_ready(&self) -> Ready {
+        self.provider.get_ready();
+        Ready(Arc::clone(&self.provider))
+    }
+
     /// Asks the policy and makes the plan. Nothing runs yet.
     pub fn prepare(&self, request: Request) -> Result<Prepared, PrepareError> {
         let (policy, decision) = self.judge(&request)?;
@@ -250,6 +267,7 @@ impl Runtime {
     /// Starts a prepared command. A program that cannot be executed is an [`Exit::NotStarted`] outcome.
     pub async fn start(&self, prepared: Prepared, wiring: Wiring) -> Result<Running, StartError> {
         if prepared.decision.verdict == Verdict::Unsandboxed {
+            self.provider.stand_down();
             let mut recorder = self.keeper.recorder();
             recorder.start_bare(&prepared.request, &prepared.decision)?;
             return self.start_bare(prepared, wiring, recorder);

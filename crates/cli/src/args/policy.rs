@@ -4,7 +4,7 @@ use super::units::{milliseconds, size, variable};
 use std::path::PathBuf;
 use stockade::{BuildError, Builder, ClaudeSettings, Flags, Limits, Runtime, Switch};
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Policy")]
 pub(crate) struct PolicyArgs {
     /// A settings file on top of the user's and the project's: Stockade's, srt's, Claude Code's or sandbox.json

@@ -108,12 +108,14 @@ impl Refused<'_> {
     }
 }
 
-/// A program that tries again and again says it once.
+/// A program that tries again and again says it once. What was refused for another reason, or by another rule, is
+/// another thing: one line can say only one of them.
 fn joined<'a>(violations: &[&'a Violation]) -> Vec<(&'a Violation, u64)> {
     let mut joined: Vec<(&Violation, u64)> = Vec::new();
     let mut known = HashMap::new();
     for violation in violations {
-        let at = *known.entry((violation.kind, violation.subject.as_str())).or_insert(joined.len());
+        let Violation { kind, subject, reason, rule, suggestion, .. } = violation;
+        let at = *known.entry((kind, subject, reason, rule, suggestion)).or_insert(joined.len());
         match joined.get_mut(at) {
             Some((_, count)) => *count += 1,
             None => joined.push((violation, 1)),
@@ -195,6 +197,15 @@ mod tests {
         let text = text(&[violation("/a"), violation("/b"), violation("/a"), violation("/a")], 0, 0);
         assert!(text.starts_with("4 acts were refused\n  write /a (3 times): "), "{text}");
         assert_eq!(text.matches("/a").count(), 1, "{text}");
+    }
+
+    /// One reason in the place of two would be wrong for one of them.
+    #[test]
+    fn what_was_refused_for_two_reasons_is_said_twice() {
+        let late = Violation { reason: "the answer is too long".into(), ..violation("/a") };
+        let text = text(&[violation("/a"), late.clone(), violation("/a"), late], 0, 0);
+        assert!(text.contains("write /a (2 times): no rule allows it"), "{text}");
+        assert!(text.contains("write /a (2 times): the answer is too long"), "{text}");
     }
 
     #[test]

@@ -110,6 +110,7 @@ pub(crate) enum Refusal {
 /// Runs the command of a command line.
 pub(crate) fn main(args: RunArgs) -> ExitCode {
     sys::outlive_file_size_limit();
+    sys::take_memory_in_large_pieces();
     let level = match (args.quiet, args.verbose) {
         (true, _) => Level::Quiet,
         (_, true) => Level::Verbose,
@@ -218,12 +219,15 @@ pub(crate) fn runtime(
 /// Runs a job to its end.
 pub(crate) fn perform(job: Job) -> ExitCode {
     let (voice, refused) = (job.voice, job.refused);
+    let ready = job.runtime.get_ready();
     let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match reactor {
         Ok(reactor) => {
             let result = reactor.block_on(run(job));
-            // A reader that never reads must not keep us here.
+            // A reader that never reads must not keep us here. The broker is reaped, however: not everything that
+            // inherits orphans, the first process of a container above all, does that for us.
             reactor.shutdown_background();
+            drop(ready);
             result
         }
         Err(error) => Err(Refusal::Reactor(error)),

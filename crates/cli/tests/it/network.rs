@@ -110,6 +110,13 @@ impl<'a> Reported<'a> {
     }
 }
 
+/// The records of connections among a run's events.
+fn connections(events: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(events).expect("events");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.filter(|line| line["type"] == "connection").collect()
+}
+
 impl Judged {
     fn violations(&self) -> &[Value] {
         self.report["violations"].as_array().map(Vec::as_slice).unwrap_or_default()

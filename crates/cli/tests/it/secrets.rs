@@ -204,6 +204,22 @@ fn secrets_behind_links() {
     });
 }
 
+/// A mask covers one name. That there are others is said, loudly.
+#[test]
+fn other_names_of_secrets_are_warned_of() {
+    each_caller(|world| {
+        let secret = world.file(".env", "SECRET");
+        let ran = world.run().program(["true"]);
+        ran.exits(0);
+        assert!(!ran.err().contains("hard links"), "{ran}");
+        std::fs::hard_link(&secret, world.outside.join("copy")).unwrap();
+        let ran = world.run().program(["true"]);
+        ran.exits(0);
+        let told = ran.err();
+        assert!(told.contains("hard links") && told.contains(secret.to_str().unwrap()), "{ran}");
+    });
+}
+
 /// The user may open a more specific path, the project may not.
 #[test]
 fn only_the_user_opens_a_hole() {

@@ -1,6 +1,7 @@
 //! The listening sockets of a sandbox's network: which there are, and their way to whoever serves them.
 
 use super::sys::Carries;
+use super::undelivered::Undelivered;
 use super::wire::MAX_DOORS;
 use crate::{DoorSocket, DoorSocketKind};
 use rustix::fd::OwnedFd;
@@ -18,7 +19,8 @@ const NAME_PORT: u16 = 53;
 
 /// One socket the first process makes.
 pub(crate) struct DoorStep {
-    pub(crate) kind: DoorSocketKind,
+    /// What comes in there; nothing where the launcher itself listens.
+    pub(crate) kind: Option<DoorSocketKind>,
     pub(crate) address: SocketAddr,
     pub(crate) carries: Carries,
 }
@@ -35,16 +37,17 @@ pub(crate) fn steps(plan: &GatewayPlan) -> Vec<DoorStep> {
             carries,
         }));
     };
-    add(DoorSocketKind::Transparent, everywhere, TRANSPARENT_PORT, Carries::Streams);
-    add(DoorSocketKind::DnsUdp, everywhere, NAME_PORT, Carries::Datagrams);
-    add(DoorSocketKind::DnsTcp, everywhere, NAME_PORT, Carries::Streams);
+    add(Some(DoorSocketKind::Transparent), everywhere, TRANSPARENT_PORT, Carries::Streams);
+    add(Some(DoorSocketKind::DnsUdp), everywhere, NAME_PORT, Carries::Datagrams);
+    add(Some(DoorSocketKind::DnsTcp), everywhere, NAME_PORT, Carries::Streams);
     if let Some(proxies) = plan.proxies {
-        add(DoorSocketKind::Http, loopback, proxies.http, Carries::Streams);
-        add(DoorSocketKind::Socks, loopback, proxies.socks, Carries::Streams);
+        add(Some(DoorSocketKind::Http), loopback, proxies.http, Carries::Streams);
+        add(Some(DoorSocketKind::Socks), loopback, proxies.socks, Carries::Streams);
     }
     for port in &plan.forward {
-        add(DoorSocketKind::Forward(port.host), loopback, port.inside, Carries::Streams);
+        add(Some(DoorSocketKind::Forward(port.host)), loopback, port.inside, Carries::Streams);
     }
+    add(None, everywhere, 0, Carries::Refusals);
     steps
 }
 
@@ -54,6 +57,8 @@ pub(crate) struct Arrivals {
     doors: Mutex<Vec<DoorSocket>>,
     /// Connections over IPv6 are led to the gateway as well.
     six: AtomicBool,
+    /// Where the kernel tells of datagrams that went nowhere.
+    pub(crate) undelivered: Undelivered,
     awaited: Mutex<Awaited>,
 }
 
@@ -71,10 +76,14 @@ impl Arrivals {
         let numbers = numbers.into_iter().filter(|number| *number != 0);
         let named = numbers.filter_map(|number| steps.get(usize::from(number) - 1));
         for (step, socket) in named.zip(sockets) {
-            if step.kind == DoorSocketKind::Transparent && step.address.is_ipv6() {
+            let Some(kind) = step.kind else {
+                self.undelivered.take_in(socket);
+                continue;
+            };
+            if kind == DoorSocketKind::Transparent && step.address.is_ipv6() {
                 self.six.store(true, Ordering::Relaxed);
             }
-            self.doors().push(DoorSocket { kind: step.kind, socket });
+            self.doors().push(DoorSocket { kind, socket });
         }
     }
 

@@ -29,10 +29,16 @@ impl Shared {
 
     /// What a command was refused was said before it ended.
     pub(crate) fn hear_what_was_said(&self) {
+        self.hear_out_broker();
+        self.hear_last_datagrams();
+        self.tell_what_is_sought();
+    }
+
+    /// Hears everything the broker has said until now.
+    pub(crate) fn hear_out_broker(&self) {
         if let Some(broker) = &self.broker {
             broker.hear_out(|said| self.hear_broker(said));
         }
-        self.tell_what_is_sought();
     }
 
     /// The broker could not take its place. Maybe because the first process failed, which is the better
@@ -88,6 +94,8 @@ impl Shared {
             Said::OneMore => {
                 self.tell_job(0, Heard::RefusedOneMore);
             }
+            Said::TurnedAway { noted, away } => self.turned_away(noted, away),
+            Said::OneMoreAway(away) => self.counted_away(away),
             Said::Ask { id, noted } => {
                 if !self.tell_job(noted.session, Heard::Ask { id, noted }) {
                     self.reply(id, Reply::Deny);

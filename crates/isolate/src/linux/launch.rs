@@ -1,13 +1,14 @@
 //! From a compiled script to a first process with its walls up.
 
+use super::ahead;
 use super::broker::BrokerHandle;
-use super::init::{self, Workspace};
+use super::init::{self, Loopback, Workspace};
 use super::probe;
 use super::script::{Network, Script};
-use super::sys::{self, Side};
+use super::sys::{self, Helper, Side};
 use super::wire::{Order, PACKET, Report, Step};
 use crate::CreateError;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use std::io::{self, Write};
@@ -27,20 +28,11 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
     let pair = || socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, theirs) = pair().map_err(step("make the control socket"))?;
     let (to_broker, from_init) = pair().map_err(step("make the broker's socket"))?;
-    let mut namespaces = libc::CLONE_NEWUSER
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP;
-    if !matches!(script.network, Network::Host) {
-        namespaces |= libc::CLONE_NEWNET;
-    }
     let mut workspace = Workspace::new(script);
-    let (pid, pidfd) = match sys::clone_init(namespaces).map_err(no_namespaces)? {
-        Side::Init => init::run(script, &mut workspace, theirs.as_fd(), to_broker.as_fd()),
-        Side::Launcher { pid, pidfd } => (pid, pidfd),
-    };
+    let birth =
+        Birth { script, workspace: &mut workspace, control: theirs.as_fd(), to_broker: to_broker.as_fd() };
+    let helper = ahead::take();
+    let (pid, pidfd) = birth.happen(helper.as_ref()).map_err(no_namespaces)?;
     drop((theirs, to_broker));
     // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
     let guard = Unfinished(Some(pidfd));
@@ -55,6 +47,8 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
         (Some(_), Some(init)) => Some(BrokerHandle::start(plan, init.as_fd(), from_init)?),
         _ => None,
     };
+    // Only now: it has ended meanwhile, and need not be waited for.
+    drop(helper);
     rustix::io::ioctl_fionbio(&ours, true).map_err(step("make the control socket"))?;
     let unwatched = |source| CreateError::Step {
         act: "watch the first process",
@@ -67,6 +61,47 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
         pidfd: sys::watch(guard.finish()?).map_err(unwatched)?,
         broker,
     })
+}
+
+/// A first process to be, and what it is given.
+struct Birth<'a> {
+    script: &'a Script,
+    workspace: &'a mut Workspace,
+    control: BorrowedFd<'a>,
+    to_broker: BorrowedFd<'a>,
+}
+
+impl Birth<'_> {
+    /// Clones it, into namespaces that wait for it where there are some.
+    fn happen(mut self, helper: Option<&Helper>) -> Result<(u32, OwnedFd), Errno> {
+        let private = !matches!(self.script.network, Network::Host);
+        if let Some(helper) = helper.filter(|_| private) {
+            self.workspace.loopback = Loopback::Up;
+            let rest = libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+            if let Some(born) = helper.clone_into(rest, &mut self, |born| born.live())? {
+                return Ok(born);
+            }
+            // Why not shows when it is tried again.
+            self.workspace.loopback = Loopback::Down;
+        }
+        let mut namespaces = libc::CLONE_NEWUSER
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWCGROUP;
+        if private {
+            namespaces |= libc::CLONE_NEWNET;
+        }
+        match sys::clone_init(namespaces)? {
+            Side::Init => self.live(),
+            Side::Launcher { pid, pidfd } => Ok((pid, pidfd)),
+        }
+    }
+
+    fn live(&mut self) -> ! {
+        init::run(self.script, self.workspace, self.control, self.to_broker)
+    }
 }
 
 /// What a child that ended at once had to say.

@@ -3,6 +3,7 @@
 //! `script` compiles a Plan; `launch` clones the first process (`init`), which builds the walls and then
 //! serves; `sandbox` is the launcher's handle on it; `exec` and `pump` start and follow one command.
 
+mod ahead;
 mod broker;
 mod claim;
 mod doors;
@@ -18,10 +19,12 @@ mod sandbox;
 mod script;
 mod seccomp;
 mod sys;
+mod turned_away;
+mod undelivered;
 mod wire;
 
 pub use probe::{ProbeResult, probe};
-pub use sys::{hung_up, unread, watch};
+pub use sys::{hung_up, unread, watch, watch_reading};
 
 use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;
@@ -42,6 +45,14 @@ impl NativeProvider {
 impl Provider for NativeProvider {
     fn kind(&self) -> &'static str {
         "native"
+    }
+
+    fn get_ready(&self) {
+        ahead::get_ready();
+    }
+
+    fn stand_down(&self) {
+        ahead::stand_down();
     }
 
     fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>> {

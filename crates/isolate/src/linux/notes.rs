@@ -1,11 +1,11 @@
 //! What is told about the network, on its way to the commands' events: who did it is asked of the broker, a
 //! flood is counted, a question waits for its answer.
 
-use super::broker::{Noted, Tally, Telling, Told, Who};
+use super::broker::{Away, Noted, Tally, Telling, Told, Who};
 use super::sandbox::{Heard, Shared};
 use crate::{BoxFuture, Ear, NetNote, NetProcess};
 use std::collections::{HashMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use stockade_policy::{GatewayPlan, Reply};
@@ -47,8 +47,9 @@ struct Sought {
 }
 
 /// What a note is once its process is known, or known not to be.
-enum Becomes {
+pub(crate) enum Becomes {
     Refusal,
+    Datagram(Away),
     Question(oneshot::Sender<Noted>),
 }
 
@@ -85,6 +86,19 @@ impl Notes {
         Some(NetProcess { pid: who.pid, program: who.program.clone() })
     }
 
+    /// Whether a datagram is told of, and who sent it, where that is known by now.
+    pub(crate) fn first_of(&self, note: &NetNote, from: SocketAddr) -> (Telling, Option<Who>) {
+        // A socket that only has a port sends from whatever address leads there.
+        let (address, port) = (from.ip().to_canonical(), from.port());
+        let addresses = [address, Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        let mut ledger = self.ledger();
+        let known = |address| ledger.origins.get(&SocketAddr::new(address, port)).cloned();
+        let who = addresses.into_iter().find_map(known);
+        let program = who.as_ref().and_then(|who| who.program.as_deref()).unwrap_or_default();
+        let telling = ledger.tally.first_of(note.kind, &format!("{} {program}", note.subject));
+        (telling, who)
+    }
+
     /// Nobody is left to be told or asked: what waits for an answer hears a no.
     pub(crate) fn close(&self) {
         let mut ledger = self.ledger();
@@ -102,15 +116,24 @@ impl Shared {
             return;
         }
         let id = self.seek(note, Becomes::Refusal);
+        self.be_patient(vec![id]);
+    }
+
+    /// Waits a moment for the broker to say who it was.
+    pub(crate) fn be_patient(self: &Arc<Self>, mut sought: Vec<u64>) {
+        sought.retain(|id| self.is_sought(*id));
+        if sought.is_empty() {
+            return;
+        }
         let late = Arc::downgrade(self);
         match Handle::try_current() {
-            Ok(runtime) if self.is_sought(id) => drop(runtime.spawn(async move {
+            Ok(runtime) => drop(runtime.spawn(async move {
                 tokio::time::sleep(PATIENCE).await;
                 if let Some(shared) = late.upgrade() {
-                    shared.found(id, None);
+                    sought.into_iter().for_each(|id| shared.found(id, None));
                 }
             })),
-            _ => self.found(id, None),
+            _ => sought.into_iter().for_each(|id| self.found(id, None)),
         }
     }
 
@@ -170,14 +193,14 @@ impl Shared {
     }
 
     /// Looks for the process a note is about. Where nobody can know it is found to be nobody at once.
-    fn seek(&self, note: NetNote, becomes: Becomes) -> u64 {
+    pub(crate) fn seek(&self, note: NetNote, becomes: Becomes) -> u64 {
         let (peer, destination) = (note.peer, note.destination);
         let id = {
             let mut ledger = self.notes.ledger();
             let id = ledger.last.max(FIRST_QUESTION) + 1;
             ledger.last = id;
             if !ledger.closed {
-                ledger.sought.insert(id, Sought { noted: noted(note), becomes });
+                ledger.sought.insert(id, Sought { noted: noted(note, None), becomes });
             }
             id
         };
@@ -204,6 +227,7 @@ impl Shared {
             Becomes::Refusal => {
                 self.tell_job(noted.session, Heard::Refused(noted));
             }
+            Becomes::Datagram(away) => self.turned_away(noted, away),
             // Whoever asked may have given up.
             Becomes::Question(sender) => drop(sender.send(noted)),
         }
@@ -213,7 +237,7 @@ impl Shared {
     pub(crate) fn tell_what_is_sought(&self) {
         let refusals: Vec<u64> = {
             let ledger = self.notes.ledger();
-            let is_refusal = |sought: &Sought| matches!(sought.becomes, Becomes::Refusal);
+            let is_refusal = |sought: &Sought| !matches!(sought.becomes, Becomes::Question(_));
             let mut ids: Vec<_> =
                 ledger.sought.iter().filter(|(_, sought)| is_refusal(sought)).map(|(id, _)| *id).collect();
             ids.sort_unstable();
@@ -225,13 +249,15 @@ impl Shared {
     }
 }
 
-fn noted(note: NetNote) -> Noted {
+/// A note with who is behind it, where that is known.
+pub(crate) fn noted(note: NetNote, who: Option<Who>) -> Noted {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let Who { pid, session, program } = who.unwrap_or(Who { pid: 0, session: 0, program: None });
     Noted {
         time: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-        pid: 0,
-        session: 0,
-        program: None,
+        pid,
+        session,
+        program,
         kind: note.kind,
         subject: note.subject,
         reason: note.reason,

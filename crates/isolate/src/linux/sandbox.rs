@@ -10,9 +10,12 @@ use super::notes::{Listening, Notes};
 use super::pump::Pump;
 use super::script::Script;
 use super::sys;
+use super::turned_away::Attention;
+use super::undelivered::Undelivered;
 use super::wire::{MAX_DOORS, Order, PACKET, Report, Stage, Step};
 use crate::{
-    BoxFuture, Command, CreateError, DoorSocket, ExecError, Health, Running, Sandbox, StartError, Teller,
+    Attendant, BoxFuture, Command, CreateError, DoorSocket, ExecError, Health, Running, Sandbox, StartError,
+    Teller,
 };
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
@@ -59,6 +62,8 @@ pub(crate) struct Shared {
     arrivals: Arrivals,
     /// What the network's judge tells.
     pub(crate) notes: Notes,
+    /// Who is told what never came to the network's judge.
+    pub(crate) attention: Attention,
     /// What the plan became, to put a failed step into words.
     script: Script,
     jobs: Mutex<Jobs>,
@@ -145,6 +150,7 @@ impl NativeSandbox {
             broker: launched.broker,
             arrivals: Arrivals::default(),
             notes: Notes::default(),
+            attention: Attention::default(),
             jobs: Mutex::default(),
             progress: watch::Sender::new(Progress::default()),
             unbrokered: AtomicBool::new(false),
@@ -221,6 +227,10 @@ impl Sandbox for NativeSandbox {
         self.shared.arrivals.give_away()
     }
 
+    fn attend(&self, attendant: Arc<dyn Attendant>) {
+        self.shared.attention.begin(attendant);
+    }
+
     fn hear(&self) -> u64 {
         self.shared.hear_what_was_said();
         self.shared.told.load(Ordering::Relaxed)
@@ -269,6 +279,11 @@ impl Shared {
             }
             standing
         })
+    }
+
+    /// Where the kernel tells of datagrams that went nowhere.
+    pub(crate) fn undelivered(&self) -> &Undelivered {
+        &self.arrivals.undelivered
     }
 
     pub(crate) fn jobs(&self) -> MutexGuard<'_, Jobs> {
@@ -401,7 +416,7 @@ fn take_report(socket: &OwnedFd) -> io::Result<Option<Reported>> {
 
 /// Hands on what first process and broker say until the first process is gone, then reaps it.
 async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
-    let mut brokered = true;
+    let (mut brokered, mut not_before) = (true, None);
     loop {
         tokio::select! {
             said = shared.broker_says(), if brokered => match said {
@@ -417,6 +432,7 @@ async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
                     }
                 }
             },
+            then = shared.hear_of_datagrams(not_before) => not_before = then,
             report = shared.next_report() => match report {
                 Some((report, carried)) => shared.hear_init(report, carried),
                 None => break,
@@ -434,6 +450,14 @@ async fn keep(shared: Arc<Shared>, overlays: Vec<OwnedFd>) {
     // Readable means ended, so that reaping does not block.
     let _ = shared.pidfd.readable().await;
     let _ = sys::reap_pidfd(shared.pidfd.as_fd());
+    // The last of both takes the mounts apart, which takes a while. The next one to lay this overlay has to
+    // find it gone; nothing else is missed by anybody.
+    if overlays.is_empty() {
+        shared.progress.send_modify(|progress| progress.gone = true);
+    }
+    if let Some(broker) = &shared.broker {
+        broker.ended().await;
+    }
     drop(overlays);
     shared.progress.send_modify(|progress| progress.gone = true);
 }

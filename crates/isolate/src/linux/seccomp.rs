@@ -11,7 +11,7 @@ use libc::{
     sock_filter,
 };
 use std::collections::BTreeMap;
-use stockade_policy::{HeldReads, Plan, Switch, SyscallPlan, UnixSockets};
+use stockade_policy::{HeldReads, NetworkPlan, Plan, Switch, SyscallPlan, UnixSockets};
 
 mod table {
     use super::{Condition, Half, Lift, Rule, Test};
@@ -37,6 +37,7 @@ enum Need {
     Reads,
     Metadata,
     Sockets,
+    Datagrams,
 }
 
 /// One row of the data file for one call.
@@ -145,6 +146,7 @@ pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<
         Need::Reads => reads,
         Need::Metadata => reads || broker.asking == Switch::Allowed,
         Need::Sockets => plan.syscalls.unix_sockets == UnixSockets::Judged,
+        Need::Datagrams => plan.network != NetworkPlan::Host,
     };
     let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
     for row in held::ROWS.iter().filter(|row| needed(row.need)) {

@@ -5,6 +5,7 @@
 //! of keys carry no secret that could be replaced: their signature is made anew. What comes back is covered again.
 
 mod aws;
+mod frames;
 mod inject;
 mod needles;
 mod place;
@@ -12,6 +13,7 @@ mod replace;
 mod scrub;
 mod secret;
 mod sigv4;
+mod spellings;
 mod stand_in;
 mod stray;
 mod vault;
@@ -20,6 +22,7 @@ mod vault;
 mod tests;
 
 pub(crate) use aws::Signing;
+pub(crate) use frames::FrameScrubber;
 pub(crate) use inject::{Channel, RequestBody};
 pub(crate) use replace::Replacer;
 pub(crate) use scrub::Scrubber;

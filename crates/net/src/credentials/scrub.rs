@@ -1,47 +1,17 @@
 //! Real values that come back.
 //!
 //! A host that was sent a real value may send it back: an echo, an error page, a redirect. Each is covered with
-//! its stand-in on the way in, cut or repeated to the same length, so that lengths and ranges still hold.
+//! its stand-in on the way in, cut or repeated to the same length, so that lengths and ranges still hold. In
+//! which spellings it is found is said in [`spellings`](super::spellings).
 
 use super::inject::Channel;
-use super::needles::{After, Found, Needles};
-use super::place::Place;
-use super::vault::{Kept, Store, Vault};
+use super::needles::{After, Found};
+use super::vault::{Store, Vault};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
 use stockade_policy::Target;
-
-/// Shorter values are in answers by chance, and are no secrets.
-const SHORTEST: usize = 6;
-
-/// The spellings real values are sent in.
-pub(super) struct Spellings {
-    needles: Needles,
-    /// Whose each of them is.
-    whose: Vec<usize>,
-}
-
-impl Spellings {
-    pub(super) fn of(entries: &[Kept]) -> Self {
-        let (mut spellings, mut whose) = (Vec::new(), Vec::new());
-        for (number, kept) in entries.iter().enumerate() {
-            let real = kept.entry.real.reveal();
-            for place in [Place::Verbatim, Place::Path, Place::Query, Place::Json] {
-                let mut spelling = Vec::new();
-                place.write(real, &mut spelling);
-                if real.len() >= SHORTEST && !spellings.contains(&spelling) {
-                    spellings.push(spelling);
-                    whose.push(number);
-                }
-            }
-        }
-        let needles = Needles::new(spellings.iter().map(Vec::as_slice));
-        spellings.iter_mut().for_each(zeroize::Zeroize::zeroize);
-        Self { needles, whose }
-    }
-}
 
 /// Covers real values in one answer. Give it every piece of the body in order, then finish.
 pub(crate) struct Scrubber {
@@ -102,7 +72,7 @@ impl Scrubber {
     }
 
     /// Where the beginning of a real value stands that the next piece may go on with.
-    fn begun(&self, text: &[u8]) -> usize {
+    pub(super) fn begun(&self, text: &[u8]) -> usize {
         match self.store.spellings.needles.find(text, 0, After::MoreMayCome) {
             Found::Begun { start } => start,
             _ => text.len(),
@@ -110,15 +80,12 @@ impl Scrubber {
     }
 
     /// Covers every real value in the text.
-    fn cover(&self, text: &mut [u8], after: After) -> Covered {
+    pub(super) fn cover(&self, text: &mut [u8], after: After) -> Covered {
         let (mut covered, mut at) = (Covered::Nothing, 0);
         while let Found::Whole { start, length, number } = self.store.spellings.needles.find(text, at, after)
         {
-            let stand_in = self.store.stand_in(self.store.spellings.whose[number]);
             at = start + length;
-            for (byte, cover) in text[start..at].iter_mut().zip(stand_in.bytes().cycle()) {
-                *byte = cover;
-            }
+            text[start..at].copy_from_slice(self.store.spellings.cover(number));
             covered = Covered::Some;
         }
         covered
@@ -127,7 +94,7 @@ impl Scrubber {
 
 /// Whether there was anything to cover.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Covered {
+pub(super) enum Covered {
     Nothing,
     Some,
 }

@@ -1,7 +1,7 @@
 //! The secrets of one sandbox.
 
 use super::needles::Needles;
-use super::scrub::Spellings;
+use super::spellings::Spellings;
 use super::stand_in::StandIn;
 use super::stray::Why;
 use super::{Channel, Secret};

@@ -6,7 +6,9 @@ use super::upstream::Upstream;
 use crate::Via;
 use crate::dns::is_no_such_name;
 use crate::gateway::{Admitted, Ward, refusal};
-use crate::http::{ParentProxyAddress, tunnel_over};
+use crate::http::{ParentProxyAddress, Reached, tunnel_over};
+use crate::relay::bridge;
+use crate::tls;
 use http::HeaderValue;
 use std::io;
 use std::net::IpAddr;
@@ -53,8 +55,34 @@ impl Ward {
     ) -> Result<Upstream, DialError> {
         self.judge_led(admitted).await?;
         let place = admitted.place().await.map_err(DialError::Denied)?;
-        let stream = in_time(proxy.connect()).await.map_err(|error| unreachable(admitted, error))?;
+        let stream = self.reach_parent(admitted, proxy).await?;
         Ok(tunnel(admitted, stream, proxy.authorization()).await?.holding(place))
+    }
+
+    /// A stream to the proxy itself.
+    async fn reach_parent(
+        &self,
+        admitted: &Admitted,
+        proxy: &ParentProxyAddress,
+    ) -> Result<Upstream, DialError> {
+        let stream = in_time(proxy.connect()).await.map_err(|error| unreachable(admitted, error))?;
+        if proxy.reached == Reached::Plainly {
+            return Ok(stream.into());
+        }
+        // Two descriptors more.
+        let one = admitted.place().await.map_err(DialError::Denied)?;
+        let other = admitted.place().await.map_err(DialError::Denied)?;
+        let peer = stream.peer_addr().ok();
+        let bridged = match tls::connect_proxy(self, stream, &proxy.at).await {
+            Ok(stream) => bridge(stream, peer),
+            Err(error) => Err(error),
+        };
+        let (bridged, joining) = bridged.map_err(|error| unreachable(admitted, error))?;
+        self.spawn(async move {
+            joining.await;
+            drop((one, other));
+        });
+        Ok(bridged.into())
     }
 
     /// Reaches the proxy that requests to a target go through when they are not in TLS. Many proxies make
@@ -66,17 +94,19 @@ impl Ward {
         let place = admitted.place().await.map_err(DialError::Denied)?;
         let routes = self.routes();
         let reached = match routes.of_request(&admitted.target) {
-            Route::Direct => Err(io::Error::other("no proxy leads there any more")),
-            Route::Socket(socket) => {
-                in_time(UnixStream::connect(socket)).await.map(|proxy| (proxy.into(), None))
-            }
+            Route::Direct => Err(unreachable(admitted, io::Error::other("no proxy leads there any more"))),
+            Route::Socket(socket) => match in_time(UnixStream::connect(socket)).await {
+                Ok(proxy) => Ok((Upstream::from(proxy), None)),
+                Err(error) => Err(unreachable(admitted, error)),
+            },
             Route::Parent(proxy) => {
-                in_time(proxy.connect()).await.map(|stream| (stream.into(), proxy.authorization()))
+                self.reach_parent(admitted, proxy).await.map(|stream| (stream, proxy.authorization()))
             }
         };
-        let (upstream, authorization): (Upstream, _) = reached.map_err(|error| {
-            admitted.failed();
-            unreachable(admitted, error)
+        let (upstream, authorization) = reached.inspect_err(|error| {
+            if matches!(error, DialError::Unreachable { .. }) {
+                admitted.failed();
+            }
         })?;
         admitted.reached(upstream.peer());
         let authorization = authorization.and_then(|value| HeaderValue::try_from(value).ok()).map(secret);
@@ -148,7 +178,7 @@ where
         Ok(()) => Ok(proxy.into()),
         // Requests need no tunnel, and what the client will say is not known. Anything else fails then.
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && may_be_request(admitted) => {
-            Upstream::ended().map_err(|error| unreachable(admitted, error))
+            Upstream::nowhere().map_err(|error| unreachable(admitted, error))
         }
         Err(error) => Err(unreachable(admitted, error)),
     }

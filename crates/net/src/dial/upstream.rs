@@ -1,36 +1,31 @@
 //! The stream toward a target.
 
 use crate::gateway::Place;
-use crate::relay::Duplex;
-use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{RecvFlags, recv};
+use crate::relay::{BreakOff, Duplex, Socket};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
 
 /// The stream toward a target: to itself, or to a proxy that leads there.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    inner: Inner,
+    socket: Socket,
+    /// The other side of a stream that leads nowhere.
+    _nobody: Option<UnixStream>,
     /// Given back once the socket is closed.
     _place: Option<Place>,
 }
 
-#[derive(Debug)]
-enum Inner {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Upstream {
-    /// A stream whose other side has ended already: it says nothing and takes nothing.
-    pub(crate) fn ended() -> io::Result<Self> {
-        UnixStream::pair().map(|(near, _)| near.into())
+    /// A stream that leads nowhere: it says nothing, not even that it has ended, and takes nothing.
+    pub(crate) fn nowhere() -> io::Result<Self> {
+        let (socket, nobody) = UnixStream::pair()?;
+        rustix::net::shutdown(&nobody, rustix::net::Shutdown::Read)?;
+        Ok(Self { _nobody: Some(nobody), ..socket.into() })
     }
 
     /// Keeps the place of the socket for as long as it is open.
@@ -40,134 +35,86 @@ impl Upstream {
 
     /// The address at the other end; a socket in the file system has none.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.peer_addr().ok(),
-            Inner::Unix(_) => None,
-        }
+        self.socket.peer()
     }
 
     /// Waits until the other side has sent something or has ended, and looks at it without taking it.
     pub(crate) async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            self.readable().await?;
-            let looked = match &self.inner {
-                Inner::Tcp(stream) => stream.try_io(Interest::READABLE, || look(stream, buffer)),
-                Inner::Unix(stream) => stream.try_io(Interest::READABLE, || look(stream, buffer)),
-            };
-            match looked {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return other,
-            }
-        }
+        self.socket.peek(buffer).await
     }
 }
 
-fn look(stream: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
-    let (length, _) = recv(stream, buffer, RecvFlags::PEEK)?;
-    Ok(length)
-}
-
-impl From<TcpStream> for Upstream {
-    fn from(stream: TcpStream) -> Self {
-        Self { inner: Inner::Tcp(stream), _place: None }
-    }
-}
-
-impl From<UnixStream> for Upstream {
-    fn from(stream: UnixStream) -> Self {
-        Self { inner: Inner::Unix(stream), _place: None }
+impl<S: Into<Socket>> From<S> for Upstream {
+    fn from(socket: S) -> Self {
+        Self { socket: socket.into(), _nobody: None, _place: None }
     }
 }
 
 impl Duplex for Upstream {
-    async fn readable(&self) -> io::Result<()> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.readable().await,
-            Inner::Unix(stream) => stream.readable().await,
-        }
+    fn readable(&self) -> impl Future<Output = io::Result<()>> + Send {
+        self.socket.readable()
     }
 
-    async fn writable(&self) -> io::Result<()> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.writable().await,
-            Inner::Unix(stream) => stream.writable().await,
-        }
+    fn writable(&self) -> impl Future<Output = io::Result<()>> + Send {
+        self.socket.writable()
     }
 
     fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.try_read(buffer),
-            Inner::Unix(stream) => stream.try_read(buffer),
-        }
+        self.socket.try_read(buffer)
     }
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.try_write(bytes),
-            Inner::Unix(stream) => stream.try_write(bytes),
-        }
+        self.socket.try_write(bytes)
     }
 
     fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.try_io(Interest::READABLE, || act(stream.as_fd())),
-            Inner::Unix(stream) => stream.try_io(Interest::READABLE, || act(stream.as_fd())),
-        }
+        self.socket.try_give(act)
     }
 
     fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        match &self.inner {
-            Inner::Tcp(stream) => stream.try_io(Interest::WRITABLE, || act(stream.as_fd())),
-            Inner::Unix(stream) => stream.try_io(Interest::WRITABLE, || act(stream.as_fd())),
-        }
+        self.socket.try_take(act)
     }
 
     fn finish(&self) -> io::Result<()> {
-        use rustix::net::{Shutdown, shutdown};
-        match &self.inner {
-            Inner::Tcp(stream) => shutdown(stream, Shutdown::Write)?,
-            Inner::Unix(stream) => shutdown(stream, Shutdown::Write)?,
-        }
-        Ok(())
+        self.socket.finish()
     }
 
     fn abort(&self) {
-        if let Inner::Tcp(stream) = &self.inner {
-            let _ = set_socket_linger(stream, Some(Duration::ZERO));
-        }
+        self.socket.abort();
+    }
+}
+
+impl BreakOff for Upstream {
+    fn break_off(&mut self) {
+        self.abort();
     }
 }
 
 impl AsyncRead for Upstream {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Inner::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
+        Pin::new(&mut self.socket).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Upstream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Inner::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-            Inner::Unix(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
-        }
+        Pin::new(&mut self.socket).poll_write_vectored(context, pieces)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -178,10 +125,7 @@ impl AsyncWrite for Upstream {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().inner {
-            Inner::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Inner::Unix(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
     }
 }

@@ -1,8 +1,9 @@
 //! Taking connections in at a door.
 
+use super::admitted::Wanted;
 use super::places::Places;
 use super::ward::Ward;
-use rustix::net::sockopt::set_socket_linger;
+use crate::relay::Duplex;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -13,11 +14,12 @@ use tokio::net::{TcpListener, TcpStream};
 /// How long to wait when the process has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts for as long as the gateway lives.
+/// Accepts for as long as the gateway lives. `door` says what a client wants that cannot be served.
 pub(super) async fn accept<F>(
     ward: Arc<Ward>,
     listener: TcpListener,
     places: Arc<Places>,
+    door: impl Fn(&Ward, &TcpStream) -> Wanted,
     serve: impl Fn(Arc<Ward>, TcpStream) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
@@ -33,9 +35,14 @@ pub(super) async fn accept<F>(
             }
         };
         let Some(place) = places.take() else {
-            if places.is_news() {
-                ward.refuse(crowded(places.most()));
-            }
+            let crowded = crowded(places.most());
+            let wanted = door(&ward, &client);
+            crate::peer::serving_at_once(peer, || {
+                ward.record_refused(&wanted, &crowded);
+                if places.is_news() {
+                    ward.refuse(crowded);
+                }
+            });
             reset(client);
             continue;
         };
@@ -51,8 +58,8 @@ pub(super) async fn accept<F>(
 }
 
 /// Ends a connection so that the other side sees an error at once, not an end of data.
-pub(crate) fn reset(client: TcpStream) {
-    let _ = set_socket_linger(&client, Some(Duration::ZERO));
+pub(crate) fn reset(client: impl Duplex) {
+    client.abort();
 }
 
 fn is_about_the_client(error: &io::Error) -> bool {
@@ -77,6 +84,8 @@ fn crowded(most: usize) -> NetRefusal {
 mod tests {
     use super::*;
     use crate::gateway::testing::{Recorder, plan, ward};
+    use crate::{Verdict, Via};
+    use stockade_policy::{Host, Target};
     use tokio::io::AsyncReadExt;
 
     #[tokio::test]
@@ -88,7 +97,10 @@ mod tests {
         let hold = |_, mut client: TcpStream| async move {
             let _ = client.read_u8().await;
         };
-        ward.spawn(accept(Arc::clone(&ward), listener, Places::alone(|| 2), hold));
+        let target = Target { host: Host::Name("api.test".into()), port: 443 };
+        let door =
+            move |_: &Ward, _: &TcpStream| Wanted { target: target.clone(), via: Via::Socks, spoken: None };
+        ward.spawn(accept(Arc::clone(&ward), listener, Places::alone(|| 2), door, hold));
         let first = TcpStream::connect(address).await.unwrap();
         let _second = TcpStream::connect(address).await.unwrap();
         for _ in 0..3 {
@@ -98,6 +110,19 @@ mod tests {
             assert_eq!(read.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
         }
         assert_eq!(witness.causes(), [Cause::Limit]);
+        // Each of them is counted and has a record that says why.
+        let records = witness.records(3).await;
+        for record in &records {
+            assert_eq!(
+                (record.via, record.target.as_str(), record.verdict),
+                (Via::Socks, "api.test:443", Verdict::Refused)
+            );
+            assert_eq!(record.reason.as_deref(), Some("a sandbox may have 2 connections at once"));
+            assert!(record.peer.is_some());
+        }
+        assert_eq!(records.len(), 3);
+        let statistics = ward.statistics();
+        assert_eq!((statistics.total.refused, statistics.hosts[0].0.as_str()), (3, "api.test"));
         drop(first);
         tokio::time::sleep(Duration::from_millis(50)).await;
         let mut again = TcpStream::connect(address).await.unwrap();

@@ -105,7 +105,8 @@ impl Ward {
         Admitted::new(Arc::clone(self), wanted, allowance, Arc::new(meter), entry)
     }
 
-    fn denied(&self, wanted: &Wanted, refusal: NetRefusal) -> Denied {
+    /// Tells the witness of a refusal, and records what was wanted.
+    pub(crate) fn denied(&self, wanted: &Wanted, refusal: NetRefusal) -> Denied {
         let record = self.refused_record(wanted, &refusal);
         let denied = self.refuse(refusal);
         self.witness().record(record);
@@ -114,8 +115,13 @@ impl Ward {
 
     /// The witness was asked, and knows.
     fn denied_by_somebody(&self, wanted: &Wanted, refusal: Box<NetRefusal>) -> Denied {
-        self.witness().record(self.refused_record(wanted, &refusal));
+        self.record_refused(wanted, &refusal);
         Denied { refusal }
+    }
+
+    /// Records what was wanted where the witness has heard of the refusal before.
+    pub(super) fn record_refused(&self, wanted: &Wanted, refusal: &NetRefusal) {
+        self.witness().record(self.refused_record(wanted, refusal));
     }
 
     fn refused_record(&self, wanted: &Wanted, refusal: &NetRefusal) -> NetRecord {
@@ -129,11 +135,17 @@ impl Ward {
             status: None,
             verdict: Verdict::Refused,
             rule: refusal.rule.clone(),
+            reason: Some(in_words(refusal)),
             sent: 0,
             received: 0,
             duration_ms: 0,
         }
     }
+}
+
+/// Why something is refused, for records.
+pub(super) fn in_words(refusal: &NetRefusal) -> String {
+    refusal.told.clone().unwrap_or_else(|| refusal.reason.clone())
 }
 
 /// What a connection that a person let in goes by.

@@ -1,6 +1,6 @@
 //! A connection that was let in: what it may use, and what will be told about it.
 
-use super::admit::refusal;
+use super::admit::{in_words, refusal};
 use super::meter::Meter;
 use super::places::Place;
 use super::registry::{Entry, Grant};
@@ -52,7 +52,7 @@ pub(crate) struct Admitted {
     started: Instant,
     /// A connection made ahead of time, for whoever dials next.
     ready: Mutex<Option<Upstream>>,
-    verdict: Mutex<Verdict>,
+    verdict: Mutex<(Verdict, Option<String>)>,
     /// What was dialled; requests that began before that want to know, too.
     dialled: Arc<OnceLock<SocketAddr>>,
     /// Whether its requests are recorded one by one.
@@ -77,7 +77,7 @@ impl Admitted {
             peer: peer(),
             started: Instant::now(),
             ready: Mutex::new(None),
-            verdict: Mutex::new(Verdict::Allowed),
+            verdict: Mutex::new((Verdict::Allowed, None)),
             dialled: Arc::default(),
             itemised: AtomicBool::new(false),
         }
@@ -95,7 +95,7 @@ impl Admitted {
 
     /// Refuses what was let in before more was known about it. The record will say so.
     pub(crate) fn refuse(&self, refusal: NetRefusal) -> Denied {
-        self.ends(Verdict::Refused);
+        self.ends(Verdict::Refused, Some(in_words(&refusal)));
         self.ward.refuse(refusal)
     }
 
@@ -112,13 +112,13 @@ impl Admitted {
         if places.is_news() {
             return Err(self.refuse(crowded));
         }
-        self.limited();
+        self.limited(&crowded);
         Err(Denied { refusal: Box::new(crowded) })
     }
 
     /// A limit keeps it from going on; whoever is to know has been told.
-    pub(crate) fn limited(&self) {
-        self.ends(Verdict::Refused);
+    pub(crate) fn limited(&self, refusal: &NetRefusal) {
+        self.ends(Verdict::Refused, Some(in_words(refusal)));
     }
 
     /// Everything the client will ever say has been passed on.
@@ -128,7 +128,7 @@ impl Admitted {
 
     /// The other side could not be reached.
     pub(crate) fn failed(&self) {
-        self.ends(Verdict::Failed);
+        self.ends(Verdict::Failed, None);
     }
 
     /// What was dialled: the target, or a proxy that leads there.
@@ -204,8 +204,8 @@ impl Admitted {
         self.itemised.store(true, Ordering::Relaxed);
     }
 
-    fn ends(&self, verdict: Verdict) {
-        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
+    fn ends(&self, verdict: Verdict, reason: Option<String>) {
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = (verdict, reason);
     }
 }
 
@@ -228,7 +228,10 @@ fn with_grant(judge: &NetJudge, target: &Target, allowance: &Allowance) -> NetJu
 impl Drop for Admitted {
     fn drop(&mut self) {
         self.ward.forget(&self.entry);
-        let verdict = *self.verdict.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (verdict, reason) = std::mem::replace(
+            self.verdict.get_mut().unwrap_or_else(PoisonError::into_inner),
+            (Verdict::Allowed, None),
+        );
         self.ward.count_end(&self.target, &self.meter, verdict);
         if self.itemised.load(Ordering::Relaxed) {
             return;
@@ -243,6 +246,7 @@ impl Drop for Admitted {
             status: None,
             verdict,
             rule: Some(self.allowance.rule.clone()),
+            reason,
             sent,
             received,
             duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -34,7 +34,7 @@ pub enum GatewayError {
     #[error("ports of the sandbox are to be published, but its network cannot be entered")]
     NoWayIn,
     /// A proxy address that cannot be used.
-    #[error("cannot use {what} {text:?} as a route out; write it as http://host:port")]
+    #[error("cannot use {what} {text:?} as a route out; write it as http://host:port or https://host:port")]
     Route {
         /// Which setting.
         what: &'static str,

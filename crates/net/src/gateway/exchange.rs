@@ -87,6 +87,7 @@ impl Drop for Exchange {
             status: (status != 0).then_some(status),
             verdict,
             rule: Some(self.allowance.rule.clone()),
+            reason: None,
             sent: self.sent.load(Ordering::Relaxed),
             received: self.received.load(Ordering::Relaxed),
             duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),

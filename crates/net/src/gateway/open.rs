@@ -1,22 +1,24 @@
 //! Opening, changing and closing a gateway.
 
 use super::accept::accept;
+use super::admitted::Wanted;
 use super::error::GatewayError;
 use super::places::Places;
-use super::publish::{serve_forwarded, serve_published};
+use super::publish::{loopback, serve_forwarded, serve_published};
 use super::reserve::Reserved;
 use super::statistics::Statistics;
 use super::ward::Ward;
 use crate::credentials::Vault;
 use crate::tls::Termination;
-use crate::{Door, DoorKind, Inward, Witness, dns, http, socks, transparent};
+use crate::{Door, DoorKind, Inward, Via, Witness, dns, http, socks, transparent};
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stockade_policy::{GatewayPlan, Publish};
-use tokio::net::TcpListener;
+use stockade_policy::{GatewayPlan, Host, Publish, Target};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 /// How often it is looked whether connections have ended.
@@ -121,6 +123,16 @@ impl Gateway {
         self.ward.statistics()
     }
 
+    /// The name that an address inside stands for, where it stands for one.
+    pub fn name_of(&self, address: IpAddr) -> Option<String> {
+        self.ward.names().host_of(address).map(|host| host.to_string())
+    }
+
+    /// Counts something toward this host that was refused before it came to a door.
+    pub fn turned_away(&self, host: &str) {
+        self.ward.count_refused_name(host);
+    }
+
     /// The published ports, with the ports of the host's loopback they were given.
     pub fn published(&self) -> Vec<Publish> {
         let published = self.published_ports();
@@ -137,14 +149,25 @@ impl Gateway {
         let listener = listener(socket)?;
         match kind {
             DoorKind::Transparent => {
-                self.ward.spawn(accept(ward, listener, places, transparent::serve));
+                let door = |ward: &Ward, client: &TcpStream| Wanted {
+                    target: transparent::destination(ward, client).unwrap_or_else(|| own(client)),
+                    via: Via::Transparent,
+                    spoken: None,
+                };
+                self.ward.spawn(accept(ward, listener, places, door, transparent::serve));
             }
-            DoorKind::DnsTcp => self.ward.spawn(accept(ward, listener, places, dns::serve_stream)),
-            DoorKind::Http => self.ward.spawn(accept(ward, listener, places, http::serve_proxy)),
-            DoorKind::Socks => self.ward.spawn(accept(ward, listener, places, socks::serve_socks)),
+            DoorKind::DnsTcp => {
+                self.ward.spawn(accept(ward, listener, places, at_door(Via::Transparent), dns::serve_stream));
+            }
+            DoorKind::Http => {
+                self.ward.spawn(accept(ward, listener, places, at_door(Via::HttpProxy), http::serve_proxy));
+            }
+            DoorKind::Socks => {
+                self.ward.spawn(accept(ward, listener, places, at_door(Via::Socks), socks::serve_socks));
+            }
             DoorKind::Forward(port) => {
                 let serve = move |ward, client| serve_forwarded(ward, client, port);
-                self.ward.spawn(accept(ward, listener, places, serve));
+                self.ward.spawn(accept(ward, listener, places, at_port(Via::Forward, port), serve));
             }
             DoorKind::DnsUdp => {}
         }
@@ -177,8 +200,9 @@ impl Gateway {
     /// Serves a port from now on.
     fn serve_port(&self, new: Listening) -> Published {
         let Listening { wanted, host, listener, inward } = new;
-        let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), wanted.inside);
-        let accepting = accept(Arc::clone(&self.ward), listener, Arc::clone(&self.places), serve);
+        let serve = move |ward, client| serve_published(ward, client, Arc::clone(&inward), wanted);
+        let (ward, places) = (Arc::clone(&self.ward), Arc::clone(&self.places));
+        let accepting = accept(ward, listener, places, at_port(Via::Publish, wanted.inside), serve);
         let (sender, gone) = oneshot::channel();
         self.ward.spawn(async move {
             tokio::select! {
@@ -209,6 +233,23 @@ impl fmt::Debug for Gateway {
 impl fmt::Debug for GatewayOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("GatewayOptions").field("doors", &self.doors).finish_non_exhaustive()
+    }
+}
+
+/// What a client of a proxy wants is not known before it is served: the proxy's own address.
+fn at_door(via: Via) -> impl Fn(&Ward, &TcpStream) -> Wanted {
+    move |_, client| Wanted { target: own(client), via, spoken: None }
+}
+
+fn at_port(via: Via, port: u16) -> impl Fn(&Ward, &TcpStream) -> Wanted {
+    move |_, _| Wanted { target: loopback(port), via, spoken: None }
+}
+
+/// The address at which a client came in.
+fn own(client: &TcpStream) -> Target {
+    match client.local_addr() {
+        Ok(address) => Target { host: Host::from(address.ip().to_canonical()), port: address.port() },
+        Err(_) => loopback(0),
     }
 }
 

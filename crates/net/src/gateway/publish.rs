@@ -13,7 +13,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, Host, Layer, Origin, RuleRef, Target};
+use stockade_policy::{Cause, Host, Layer, Origin, Publish, RuleRef, Target};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
@@ -25,11 +25,11 @@ pub(super) async fn serve_published(
     ward: Arc<Ward>,
     client: TcpStream,
     inward: Arc<dyn Inward>,
-    inside: u16,
+    Publish { host, inside }: Publish,
 ) {
     let reached = timeout(CONNECT_TIME, connect_inside(&*inward, inside)).await;
-    carry(&ward, client, Via::Publish, inside, "--publish", reached.unwrap_or_else(|_| Err(timed_out())))
-        .await;
+    let rule = flag("--publish", host, inside);
+    carry(&ward, client, Via::Publish, inside, rule, reached.unwrap_or_else(|_| Err(timed_out()))).await;
 }
 
 /// Leads one connection from inside to a port of the host's loopback.
@@ -37,13 +37,15 @@ pub(super) async fn serve_forwarded(ward: Arc<Ward>, client: TcpStream, port: u1
     // The door stays when another plan takes the port away.
     if !ward.judge().plan().forward.iter().any(|forward| forward.host == port) {
         let reason = "the port is no longer forwarded".to_owned();
-        ward.refuse(refusal(&loopback(port), Cause::NotListed, reason, None));
+        let refusal = refusal(&loopback(port), Cause::NotListed, reason, None);
+        ward.denied(&Wanted { target: loopback(port), via: Via::Forward, spoken: None }, refusal);
         return reset(client);
     }
+    let inside = client.local_addr().map_or(port, |door| door.port());
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let reached = timeout(CONNECT_TIME, TcpStream::connect(address)).await;
-    carry(&ward, client, Via::Forward, port, "--forward-port", reached.unwrap_or_else(|_| Err(timed_out())))
-        .await;
+    let rule = flag("--forward-port", inside, port);
+    carry(&ward, client, Via::Forward, port, rule, reached.unwrap_or_else(|_| Err(timed_out()))).await;
 }
 
 /// Leads one client of a proxy of ours to the proxy on the host that takes its place, with rules of its own.
@@ -70,13 +72,18 @@ async fn carry(
     client: TcpStream,
     via: Via,
     port: u16,
-    option: &str,
+    rule: RuleRef,
     reached: io::Result<TcpStream>,
 ) {
-    let origin = Origin { layer: Layer::Flag, source: option.to_owned(), key: String::new() };
-    let rule = RuleRef { text: format!("{option} {port}"), origin };
     let admitted = ward.admit_port(Wanted { target: loopback(port), via, spoken: None }, rule);
     join(client, admitted, reached).await;
+}
+
+/// The option that leads one port to another, as it is written.
+fn flag(option: &str, from: u16, to: u16) -> RuleRef {
+    let origin = Origin { layer: Layer::Flag, source: option.to_owned(), key: String::new() };
+    let text = if from == to { format!("{option} {to}") } else { format!("{option} {from}:{to}") };
+    RuleRef { text, origin }
 }
 
 async fn join(client: TcpStream, admitted: Admitted, reached: io::Result<TcpStream>) {
@@ -97,7 +104,7 @@ async fn join(client: TcpStream, admitted: Admitted, reached: io::Result<TcpStre
     }
 }
 
-fn loopback(port: u16) -> Target {
+pub(super) fn loopback(port: u16) -> Target {
     Target { host: Host::Address(Ipv4Addr::LOCALHOST.into()), port }
 }
 

@@ -96,8 +96,9 @@ pub(super) async fn judged(
 
 /// Whether a request belongs on a connection that was admitted for `to`.
 ///
-/// A literal address says nothing about names: whoever may reach it may call it by any, but that is no way around
-/// rules that deny a name or are about its requests. A Host without a port means the connection's.
+/// Behind a literal address may be any number of hosts, and its rule is about none of them: beside the address
+/// itself a request may name only a host that may be reached by its own name, without rules about its requests.
+/// A Host without a port means the connection's.
 fn check_host(judge: &NetJudge, to: &Target, asked: &Asked, method: &str) -> Result<(), Box<NetRefusal>> {
     let agrees = asked.host == to.host && asked.port.is_none_or(|port| port == to.port);
     if agrees || judge.plan().host_mismatch == Switch::Allowed {
@@ -106,8 +107,8 @@ fn check_host(judge: &NetJudge, to: &Target, asked: &Asked, method: &str) -> Res
     if matches!(to.host, Host::Address(_)) {
         let called = Target { host: asked.host.clone(), port: to.port };
         let ruling = judge.connect(&called, Some(Protocol::Http));
-        let denied = matches!(ruling, Ruling::Refused(refusal) if refusal.cause == Cause::Denied);
-        if !denied && rule_about_requests(judge.plan(), &called).is_none() {
+        let allowed = matches!(ruling, Ruling::Allowed(_)) && asked.port.is_none_or(|port| port == to.port);
+        if allowed && rule_about_requests(judge.plan(), &called).is_none() {
             return Ok(());
         }
     }
@@ -185,10 +186,14 @@ mod tests {
         assert_eq!(check(&plan, "a.test:80", "b.test"), Err(Cause::Mismatch));
         assert_eq!(check(&plan, "a.test:80", "a.test:81"), Err(Cause::Mismatch));
         assert_eq!(check(&plan, "192.0.2.1:80", "192.0.2.1"), Ok(()));
-        assert_eq!(check(&plan, "192.0.2.1:80", "b.test"), Ok(()));
-        let denying = GatewayPlan { denied: vec![rule("b.test:80")], ..GatewayPlan::default() };
+        assert_eq!(check(&plan, "192.0.2.1:80", "192.0.2.1:81"), Err(Cause::Mismatch));
+        assert_eq!(check(&plan, "192.0.2.1:80", "b.test"), Err(Cause::Mismatch));
+        let listing = GatewayPlan { allowed: vec![rule("b.test:80")], ..GatewayPlan::default() };
+        assert_eq!(check(&listing, "192.0.2.1:80", "b.test"), Ok(()));
+        assert_eq!(check(&listing, "192.0.2.1:81", "b.test"), Err(Cause::Mismatch));
+        assert_eq!(check(&listing, "192.0.2.1:80", "b.test:81"), Err(Cause::Mismatch));
+        let denying = GatewayPlan { denied: vec![rule("b.test:80")], ..listing };
         assert_eq!(check(&denying, "192.0.2.1:80", "b.test"), Err(Cause::Mismatch));
-        assert_eq!(check(&denying, "192.0.2.1:81", "b.test"), Ok(()));
         let open = GatewayPlan { host_mismatch: Switch::Allowed, ..GatewayPlan::default() };
         assert_eq!(check(&open, "a.test:80", "b.test"), Ok(()));
         assert_eq!(read("/", "a.test").map(|asked| asked.host), Ok(Host::Name("a.test".into())));

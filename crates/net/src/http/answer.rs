@@ -1,9 +1,10 @@
 //! The answers the gateway gives itself.
 
+use super::flow::Body;
 use super::head::BadRequest;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::ext::ReasonPhrase;
 use stockade_policy::{Cause, NetRefusal};
 
@@ -85,8 +86,13 @@ impl Answer {
         [head.as_bytes(), self.text.as_bytes()].concat()
     }
 
+    /// As an answer with any body.
+    pub(super) fn whole(self) -> Response<Body> {
+        self.response().map(|body| body.map_err(|no| match no {}).boxed_unsync())
+    }
+
     /// As an answer of the server library.
-    pub(super) fn response(self) -> Response<Full<Bytes>> {
+    fn response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from(self.text)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();

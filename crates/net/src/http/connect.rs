@@ -8,29 +8,31 @@ use super::lines::not_dialled;
 use super::requests::{NoHead, Requests};
 use crate::Via;
 use crate::gateway::{Admitted, Wanted, Ward};
-use crate::relay::write;
+use crate::relay::{Socket, write};
 use crate::transparent::carry;
 use bytes::Bytes;
 use std::sync::Arc;
 use stockade_policy::Target;
-use tokio::net::TcpStream;
 
 /// How such a request begins.
 pub(super) const METHOD: &[u8] = b"CONNECT ";
 const REACHED: &[u8] = b"HTTP/1.1 200 Connection Established\r\n\r\n";
 
 /// Serves a client that has begun to ask for a tunnel. The target is reached before it is said that it was.
-pub(super) async fn serve_connect(ward: Arc<Ward>, client: TcpStream, first: &[u8]) {
+pub(super) async fn serve_connect(ward: Arc<Ward>, client: Socket, first: &[u8]) {
     if let Some((admitted, first)) = begin(&ward, &client, first).await {
         carry(ward, client, admitted, first).await;
     }
 }
 
 /// Reads and answers the request. What is left of it while a tunnel lasts is what the client said already.
-async fn begin(ward: &Arc<Ward>, client: &TcpStream, first: &[u8]) -> Option<(Admitted, Bytes)> {
+async fn begin(ward: &Arc<Ward>, client: &Socket, first: &[u8]) -> Option<(Admitted, Bytes)> {
     let mut requests = Requests::new(client, first);
     let reached = match requests.head().await {
-        Ok(Some(head)) => reach(ward, &head).await.map(|admitted| (head, admitted)),
+        Ok(Some(head)) => match asked(&head) {
+            Ok(target) => reach(ward, target).await.map(|admitted| (head, admitted)),
+            Err(answer) => Err(answer),
+        },
         Err(NoHead::Bad(wrong)) => Err(Answer::bad(wrong)),
         Ok(None) | Err(NoHead::Gone) => return None,
     };
@@ -47,18 +49,27 @@ async fn begin(ward: &Arc<Ward>, client: &TcpStream, first: &[u8]) -> Option<(Ad
     Some((admitted, early))
 }
 
-async fn reach(ward: &Arc<Ward>, head: &Head) -> Result<Admitted, Answer> {
+fn asked(head: &Head) -> Result<Target, Answer> {
     if head.framing != Framing::Length(0) {
         return Err(Answer::bad(BadRequest::Framing));
     }
-    let target = Target::parse(head.target.as_bytes(), None);
-    let target = target.map_err(|_| Answer::bad(BadRequest::Target))?;
-    if let Some(host) = &head.host {
+    target(&head.target, head.host.as_deref())
+}
+
+/// Where a tunnel is to lead. A Host beside the target must say the same.
+pub(super) fn target(asked: &str, host: Option<&[u8]>) -> Result<Target, Answer> {
+    let target = Target::parse(asked.as_bytes(), None).map_err(|_| Answer::bad(BadRequest::Target))?;
+    if let Some(host) = host {
         let named = Target::parse(host, Some(target.port)).map_err(|_| Answer::bad(BadRequest::Host))?;
         if named != target {
             return Err(Answer::bad(BadRequest::Differ));
         }
     }
+    Ok(target)
+}
+
+/// Lets a tunnel in and reaches its target.
+pub(super) async fn reach(ward: &Arc<Ward>, target: Target) -> Result<Admitted, Answer> {
     let admitted = ward.admit(Wanted { target, via: Via::Connect, spoken: None }).await;
     let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
     ward.dial_ahead(&admitted).await.map_err(|error| not_dialled(&error))?;

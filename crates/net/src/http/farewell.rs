@@ -1,9 +1,8 @@
 //! The last words to a client.
 
-use crate::relay::{Duplex, write};
+use crate::relay::{Duplex, Socket, write};
 use std::io;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long a client gets to take its last answer.
@@ -11,7 +10,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Gives a client the last it gets. What it still sends is read, or the end of the connection would reach it
 /// before what it was sent.
-pub(super) async fn farewell(client: &TcpStream, words: &[u8]) {
+pub(super) async fn farewell(client: &Socket, words: &[u8]) {
     let farewell = async {
         write(client, words).await?;
         client.finish()?;

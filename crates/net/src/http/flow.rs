@@ -1,20 +1,25 @@
 //! Bodies on their way through: counted, kept within limits, with real values in the place of stand-ins.
 
+use super::guard::Gate;
 use super::lines::Lease;
+use super::two::Received;
 use crate::credentials::{Replacer, Scrubber};
 use crate::gateway::{Admitted, Direction, Exchange, Ward, refusal};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::Either;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use stockade_policy::{Cause, NetRefusal, Target, ViolationKind};
 use tokio::time::{Sleep, sleep};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// A body as it arrives: from the HTTP library, or of an HTTP/2 client of the proxy.
+pub(super) type Source = Either<Incoming, Received>;
 /// Any body.
 pub(super) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
@@ -25,7 +30,7 @@ pub(super) struct CutOff(String);
 
 /// A body on its way through.
 pub(super) struct Flow {
-    body: Incoming,
+    body: Source,
     tally: Tally,
     rewriting: Option<Rewriting>,
     /// A piece that waits for the rate limit.
@@ -34,6 +39,8 @@ pub(super) struct Flow {
     trailers: Option<Frame<Bytes>>,
     /// The connection that is free again once the body has ended.
     lease: Option<Lease>,
+    /// Who ends the client's connection.
+    gate: Option<Arc<Gate>>,
 }
 
 /// What is done to a body on its way.
@@ -72,8 +79,8 @@ pub(super) struct Tally {
 
 impl Flow {
     /// Counts `body`.
-    pub(super) fn new(body: Incoming, tally: Tally) -> Self {
-        Self { body, tally, rewriting: None, waiting: None, trailers: None, lease: None }
+    pub(super) fn new(body: Source, tally: Tally) -> Self {
+        Self { body, tally, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
     }
 
     /// Puts real values in the place of stand-ins.
@@ -94,22 +101,67 @@ impl Flow {
         self
     }
 
+    /// Says where the client reads the body that it has broken off.
+    pub(super) fn told_to(mut self, gate: Option<Arc<Gate>>) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// Whether the end of the body is that of a connection that must not go on.
+    fn is_cut(&self) -> bool {
+        let closed = pin!(self.tally.admitted.closed());
+        closed.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
     /// The next piece to be counted; nothing when there is none.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
         Poll::Ready(Ok(match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()? {
             Some(frame) => match (frame.into_data(), &mut self.rewriting) {
                 (Ok(piece), Some(rewriting)) => Some(rewriting.push(piece)),
                 (Ok(piece), None) => Some(piece),
-                (Err(trailers), rewriting) => {
+                (Err(mut trailers), rewriting) => {
+                    if let (Some(Rewriting::Scrub(scrubber)), Some(trailers)) =
+                        (&*rewriting, trailers.trailers_mut())
+                    {
+                        scrubber.head(trailers);
+                    }
                     self.trailers = Some(trailers);
                     rewriting.take().map(Rewriting::finish)
                 }
             },
+            None if !self.body.is_end_stream() && self.is_cut() => {
+                return Poll::Ready(Err(CutOff("no longer allowed".to_owned()).into()));
+            }
             None => {
                 self.give_back();
                 self.rewriting.take().map(Rewriting::finish)
             }
         }))
+    }
+
+    /// The next frame, as it goes on.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        loop {
+            if let Some((_, wait)) = &mut self.waiting {
+                ready!(wait.as_mut().poll(cx));
+                let piece = self.waiting.take().map(|(piece, _)| piece).unwrap_or_default();
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            if let Some(trailers) = self.trailers.take() {
+                return Poll::Ready(Some(Ok(trailers)));
+            }
+            match ready!(self.poll_piece(cx)) {
+                Err(error) => return Poll::Ready(Some(Err(error))),
+                Ok(None) if self.trailers.is_none() => return Poll::Ready(None),
+                Ok(piece) => match piece.filter(|piece| !piece.is_empty()) {
+                    Some(piece) => match self.tally.count(piece.len())? {
+                        Some(wait) => self.waiting = Some((piece, Box::pin(sleep(wait)))),
+                        None => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                    },
+                    None => continue,
+                },
+            }
+        }
     }
 
     fn give_back(&mut self) {
@@ -154,27 +206,11 @@ impl HttpBody for Flow {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
-        loop {
-            if let Some((_, wait)) = &mut this.waiting {
-                ready!(wait.as_mut().poll(cx));
-                let piece = this.waiting.take().map(|(piece, _)| piece).unwrap_or_default();
-                return Poll::Ready(Some(Ok(Frame::data(piece))));
-            }
-            if let Some(trailers) = this.trailers.take() {
-                return Poll::Ready(Some(Ok(trailers)));
-            }
-            match ready!(this.poll_piece(cx)) {
-                Err(error) => return Poll::Ready(Some(Err(error))),
-                Ok(None) if this.trailers.is_none() => return Poll::Ready(None),
-                Ok(piece) => match piece.filter(|piece| !piece.is_empty()) {
-                    Some(piece) => match this.tally.count(piece.len())? {
-                        Some(wait) => this.waiting = Some((piece, Box::pin(sleep(wait)))),
-                        None => return Poll::Ready(Some(Ok(Frame::data(piece)))),
-                    },
-                    None => continue,
-                },
-            }
+        let polled = this.poll_next(cx);
+        if let (Poll::Ready(Some(Err(_))), Some(gate)) = (&polled, &this.gate) {
+            gate.break_off();
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

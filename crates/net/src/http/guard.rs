@@ -5,6 +5,7 @@
 
 use super::body::BodyScan;
 use super::head::{BadRequest, Framing, Head, Upgrade, may_be_whole};
+use crate::relay::BreakOff;
 use bytes::{Buf, BytesMut};
 use std::io;
 use std::pin::Pin;
@@ -23,7 +24,7 @@ const PIECE: usize = 8 * 1024;
 const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
 
 /// A client's stream that only gives requests that can be read in one way.
-pub(super) struct Guard<S> {
+pub(super) struct Guard<S: BreakOff> {
     stream: S,
     /// Bytes read; the first `passed` of them may be given on.
     held: BytesMut,
@@ -43,6 +44,8 @@ enum Phase {
     Body(BodyScan),
     /// Until it is known whether what follows is still HTTP.
     Waiting,
+    /// It is not.
+    Through,
     /// Nothing more comes.
     Over,
 }
@@ -67,6 +70,8 @@ struct GateState {
     /// The request whose answer decides what follows.
     waiting: Option<u64>,
     waker: Option<Waker>,
+    /// An answer has broken off.
+    broken: bool,
 }
 
 impl Gate {
@@ -91,12 +96,18 @@ impl Gate {
         }
     }
 
+    /// An answer has broken off. Where only the end of the connection ends it, the client must not take that
+    /// end for one.
+    pub(super) fn break_off(&self) {
+        self.state().broken = true;
+    }
+
     fn state(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S> Guard<S> {
+impl<S: BreakOff> Guard<S> {
     /// Guards a stream of which some bytes were already read.
     pub(super) fn new(stream: S, first: &[u8]) -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::default());
@@ -116,9 +127,12 @@ impl<S> Guard<S> {
         )
     }
 
-    /// The stream, and what was read from it and not given on.
-    pub(super) fn into_parts(self) -> (S, BytesMut) {
-        (self.stream, self.held)
+    /// What follows is no longer HTTP and passes as it is. Gives what was read of it already.
+    pub(super) fn let_through(&mut self) -> BytesMut {
+        self.phase = Phase::Through;
+        self.timer = None;
+        self.passed = 0;
+        std::mem::take(&mut self.held)
     }
 
     /// Looks at the head that is held; false when it is not there in full.
@@ -173,7 +187,7 @@ impl<S> Guard<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> Guard<S> {
+impl<S: AsyncRead + BreakOff + Unpin> Guard<S> {
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut piece = [0; PIECE];
         let mut buffer = ReadBuf::new(&mut piece);
@@ -195,7 +209,7 @@ impl<S: AsyncRead + Unpin> Guard<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
+impl<S: AsyncRead + BreakOff + Unpin> AsyncRead for Guard<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -212,6 +226,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
             }
             match &mut this.phase {
                 Phase::Over => return Poll::Pending,
+                Phase::Through => return Pin::new(&mut this.stream).poll_read(cx, buffer),
                 Phase::Body(scan) if scan.is_done() => this.phase = Phase::Head,
                 Phase::Body(scan) if !this.held.is_empty() => {
                     this.passed = scan.follow(&this.held).map_err(io::Error::other)?;
@@ -245,7 +260,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
+impl<S: AsyncWrite + BreakOff + Unpin> AsyncWrite for Guard<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
@@ -268,5 +283,20 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S: BreakOff> BreakOff for Guard<S> {
+    fn break_off(&mut self) {
+        self.stream.break_off();
+    }
+}
+
+impl<S: BreakOff> Drop for Guard<S> {
+    fn drop(&mut self) {
+        let broken = self.gate.state().broken;
+        if broken {
+            self.stream.break_off();
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! Real values in the place of stand-ins, in one request.
 
 use super::answer::Answer;
-use super::flow::{Body, BoxError, CutOff, Flow, Tally};
+use super::flow::{Body, BoxError, CutOff, Flow, Source, Tally};
 use crate::credentials::{Channel, RequestBody, Signing, Stray};
 use crate::gateway::{Direction, refusal};
 use bytes::Bytes;
 use http::{StatusCode, header, request};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use std::convert::Infallible;
 use stockade_policy::{Cause, NetRefusal};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,7 +22,7 @@ type Room = Option<OwnedSemaphorePermit>;
 pub(super) async fn inject(
     channel: Channel,
     head: &mut request::Parts,
-    body: Incoming,
+    body: Source,
     tally: Tally,
 ) -> Result<Body, Answer> {
     let Some(vault) = tally.ward.vault() else { return Ok(Flow::new(body, tally).boxed_unsync()) };
@@ -61,12 +60,12 @@ where
 }
 
 /// How long a body says it is, or the most that is taken of one that does not say.
-fn length_or(body: &Incoming, most: u64) -> usize {
+fn length_or(body: &Source, most: u64) -> usize {
     let length = body.size_hint().exact().unwrap_or(most).min(most);
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
-fn has_short_length(body: &Incoming) -> bool {
+fn has_short_length(body: &Source) -> bool {
     body.size_hint().exact().is_some_and(|length| length <= LONGEST_COLLECTED)
 }
 
@@ -84,7 +83,7 @@ async fn collected(body: Flow, head: &mut request::Parts, room: Room) -> Result<
 async fn signed(
     signing: Signing,
     head: &mut request::Parts,
-    body: Incoming,
+    body: Source,
     tally: Tally,
 ) -> Result<Body, Answer> {
     let most = tally.left.map_or(Signing::LONGEST_BODY, |left| usize::try_from(left).unwrap_or(usize::MAX));

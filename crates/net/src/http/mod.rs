@@ -8,6 +8,7 @@ mod agree;
 mod answer;
 mod body;
 mod connect;
+mod covered;
 mod farewell;
 mod flow;
 #[cfg(feature = "fuzzing")]
@@ -22,6 +23,7 @@ mod proxy;
 mod raw;
 mod requests;
 mod road;
+mod second;
 mod seen;
 mod server;
 mod terminated;
@@ -29,10 +31,11 @@ mod terminated;
 mod tests;
 mod translate;
 mod tunnel;
+mod two;
 mod wishes;
 
 pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;
 pub(crate) use proxy::serve_proxy;
 pub(crate) use terminated::serve_terminated;
-pub(crate) use tunnel::{ParentProxyAddress, tunnel_over};
+pub(crate) use tunnel::{ParentProxyAddress, Reached, tunnel_over};

@@ -7,11 +7,11 @@ use super::road::{Kind, Road};
 use super::server::{serve_first_and_more, serve_second};
 use crate::dial::Route;
 use crate::gateway::{Admitted, Ward};
+use crate::relay::Socket;
 use crate::replay::Replay;
 use bytes::Bytes;
 use std::sync::Arc;
 use stockade_policy::Switch;
-use tokio::net::TcpStream;
 
 /// How an HTTP/2 client begins, as far as it must have been read to be taken for HTTP at all.
 const BEGINNING: &[u8] = b"PRI * HTTP/";
@@ -20,7 +20,7 @@ const BEGINNING: &[u8] = b"PRI * HTTP/";
 ///
 /// Requests are read and judged, answers are passed on unseen, unless the plan wants something done to them
 /// or to the requests.
-pub(crate) async fn serve_plain(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+pub(crate) async fn serve_plain(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     if first.starts_with(BEGINNING) {
         let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::PlainTwo, None);
         return serve_second(&road, Replay::new(first, client)).await;

@@ -4,9 +4,11 @@ use super::connect::{METHOD, serve_connect};
 use super::guard::{Guard, IDLE_TIME};
 use super::lines::Speech;
 use super::road::{Kind, Road};
-use super::server::{serve_first_and_more, serve_second};
+use super::second::serve_second_proxy;
+use super::server::serve_first_and_more;
 use crate::Via;
 use crate::gateway::{Ward, serve_elsewhere};
+use crate::relay::Socket;
 use crate::replay::Replay;
 use bytes::BytesMut;
 use std::sync::Arc;
@@ -32,12 +34,12 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
     }
     if first.starts_with(PREFACE) {
         let road = Road::new(&ward, Kind::Proxy, Speech::Plain, None);
-        return serve_second(&road, Replay::new(first.freeze(), client)).await;
+        return serve_second_proxy(&road, Replay::new(first.freeze(), client)).await;
     }
     if first.starts_with(METHOD) {
-        return serve_connect(ward, client, &first).await;
+        return serve_connect(ward, client.into(), &first).await;
     }
-    let (guard, gate) = Guard::new(client, &first);
+    let (guard, gate) = Guard::new(Socket::from(client), &first);
     let road = Road::new(&ward, Kind::Proxy, Speech::Plain, Some(gate));
     serve_first_and_more(&road, guard).await;
 }

@@ -11,14 +11,13 @@ use super::lines::not_dialled;
 use super::requests::{NoHead, Requests};
 use super::seen::Seen;
 use crate::gateway::{Admitted, Direction, Upstream, Ward};
-use crate::relay::{Duplex, pass_on, relay, write};
+use crate::relay::{Duplex, Socket, pass_on, relay, write};
 use bytes::{Buf, Bytes};
 use http::StatusCode;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long a server that was told that nothing more comes may say nothing.
@@ -30,7 +29,7 @@ const AGREED: &[u8] = b"HTTP/1.1 101";
 /// One client, one target, and what is between them.
 struct Talk<'a> {
     ward: &'a Arc<Ward>,
-    client: &'a TcpStream,
+    client: &'a Socket,
     admitted: &'a Admitted,
     seen: &'a Seen<'a>,
 }
@@ -65,7 +64,7 @@ enum End {
 }
 
 /// Serves a stream whose requests are judged and whose answers nobody has to see.
-pub(super) async fn serve_raw(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+pub(super) async fn serve_raw(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     let seen = Seen::new(&admitted);
     let end = {
         let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen: &seen };

@@ -2,9 +2,9 @@
 
 use super::guard::HEAD_TIME;
 use super::head::{BadRequest, Head, may_be_whole};
+use crate::relay::{Duplex, Socket};
 use bytes::BytesMut;
 use std::io;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 const PIECE: usize = 8 * 1024;
@@ -12,7 +12,7 @@ const BODY_PIECE: usize = 128 * 1024;
 
 /// The requests of one client.
 pub(super) struct Requests<'a> {
-    client: &'a TcpStream,
+    client: &'a Socket,
     /// What was read and not passed on.
     pub(super) held: BytesMut,
 }
@@ -24,7 +24,7 @@ pub(super) enum NoHead {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(client: &'a TcpStream, first: &[u8]) -> Self {
+    pub(super) fn new(client: &'a Socket, first: &[u8]) -> Self {
         Self { client, held: BytesMut::from(first) }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Requests<'a> {
         loop {
             self.client.readable().await?;
             self.held.reserve(room);
-            match self.client.try_read_buf(&mut self.held) {
+            match self.client.try_read_into(&mut self.held) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 other => return other,
             }

@@ -2,11 +2,11 @@
 
 use super::agree::{Asked, Form, asked, bad, judged};
 use super::answer::Answer;
-use super::flow::{Body, Flow, Tally, too_long};
+use super::flow::{Body, Flow, Source, Tally, too_long};
 use super::guard::Gate;
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
-use super::wishes::{Wishes, refuse_echo};
+use super::wishes::{Wishes, plain_web_socket, refuse_echo};
 use super::{inject, translate};
 use crate::credentials::{Channel, Scrubber};
 use crate::dial::Route;
@@ -14,7 +14,7 @@ use crate::gateway::{Admitted, Direction, Exchange, Wanted, Ward};
 use crate::{Verdict, Via};
 use http::{Method, Request, Response, StatusCode, header, request};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Either, Empty};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +48,8 @@ pub(super) struct Next {
     pub(super) server: OnUpgrade,
     pub(super) admitted: Arc<Admitted>,
     pub(super) exchange: Arc<Exchange>,
+    /// What covers real values in what the server says.
+    pub(super) scrubber: Option<Scrubber>,
 }
 
 impl Road {
@@ -66,30 +68,28 @@ impl Road {
     }
 
     /// Answers one request.
-    pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn answer(self: Arc<Self>, request: Request<Source>) -> Response<Body> {
         let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
             Ok(()) if request.method() == Method::CONNECT => Err(self.late_connect()),
             Ok(()) => self.forward(request).await,
             Err(wrong) => Err(self.bad(wrong)),
         };
-        answered.unwrap_or_else(|answer| {
-            answer.response().map(|body| body.map_err(|no| match no {}).boxed_unsync())
-        })
+        answered.unwrap_or_else(Answer::whole)
     }
 
-    /// The answer to a CONNECT that does not begin its connection, or comes over HTTP/2.
+    /// The answer to a CONNECT among other requests.
     fn late_connect(&self) -> Answer {
         match self.kind {
             Kind::Proxy => Answer::plain(
                 StatusCode::NOT_IMPLEMENTED,
                 "not-a-proxy-request",
-                "CONNECT is taken over HTTP/1.1 only, as the first request of a connection",
+                "over HTTP/1.1, CONNECT is taken as the first request of a connection only",
             ),
             Kind::Admitted(_) => self.bad(BadRequest::Target),
         }
     }
 
-    async fn forward(self: &Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Answer> {
+    async fn forward(self: &Arc<Self>, request: Request<Source>) -> Result<Response<Body>, Answer> {
         let asked = self.asked(&request)?;
         let way = self.way(&asked, &request);
         let (admitted, line) = self.admitted(&asked, way).await?;
@@ -106,7 +106,7 @@ impl Road {
     }
 
     /// What a request asks for, in whichever version of HTTP.
-    fn asked(&self, request: &Request<Incoming>) -> Result<Asked, Answer> {
+    fn asked(&self, request: &Request<Source>) -> Result<Asked, Answer> {
         let mut hosts = request.headers().get_all(header::HOST).iter();
         let (named, more) = (hosts.next().map(|host| host.as_bytes()), hosts.next());
         let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
@@ -149,7 +149,7 @@ impl Road {
     /// A proxy is asked only for what the request itself says that it is for, so that it is the same whatever
     /// the proxy goes by. To turn a connection into something else takes a tunnel, as does a request for no
     /// path.
-    fn way(&self, asked: &Asked, request: &Request<Incoming>) -> Way {
+    fn way(&self, asked: &Asked, request: &Request<Source>) -> Way {
         let target = asked.target();
         let agrees = match &self.kind {
             Kind::Proxy => true,
@@ -182,7 +182,7 @@ impl Road {
 
     async fn pass(
         self: &Arc<Self>,
-        mut request: Request<Incoming>,
+        mut request: Request<Source>,
         asked: &Asked,
         (admitted, way, line): (&Arc<Admitted>, Way, Option<Line>),
         exchange: &Arc<Exchange>,
@@ -194,6 +194,9 @@ impl Road {
         judged(&self.ward, admitted, asked, method).await?;
         Wishes::of(request.headers()).judged(&self.ward, admitted, asked, method)?;
         let upgrade = translate::wanted_upgrade(request.headers());
+        if upgrade == Upgrade::Opaque && self.scrubber(admitted).is_some() {
+            plain_web_socket(&self.ward, admitted, asked, &mut request)?;
+        }
         let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
         let (head, body) = request.into_parts();
         let outgoing = self.outgoing(head, body, admitted, exchange).await?;
@@ -207,7 +210,7 @@ impl Road {
         match (response.status(), client) {
             (StatusCode::SWITCHING_PROTOCOLS, Some(client)) => {
                 let (admitted, exchange) = (Arc::clone(admitted), Arc::clone(exchange));
-                Ok(self.switch(response, client, admitted, exchange))
+                self.switch(response, client, admitted, exchange)
             }
             (StatusCode::SWITCHING_PROTOCOLS, None) => {
                 let text = format!("{} wants to speak something else than was asked for", admitted.target);
@@ -226,7 +229,7 @@ impl Road {
     async fn outgoing(
         &self,
         mut head: request::Parts,
-        body: Incoming,
+        body: Source,
         admitted: &Arc<Admitted>,
         exchange: &Arc<Exchange>,
     ) -> Result<Request<Body>, Answer> {
@@ -302,7 +305,8 @@ impl Road {
         }
         translate::inward(&mut head, &self.ward.judge().plan().strip_response_headers);
         let is_empty = body.is_end_stream();
-        let mut flow = Flow::new(body, tally).holding(line.lease(&self.lines));
+        let mut flow =
+            Flow::new(Either::Left(body), tally).holding(line.lease(&self.lines)).told_to(self.gate.clone());
         if let Some(scrubber) = self.scrubber(admitted) {
             if !is_empty && Scrubber::is_blind(&head.headers) {
                 let text = format!(
@@ -337,11 +341,19 @@ impl Road {
         client: OnUpgrade,
         admitted: Arc<Admitted>,
         exchange: Arc<Exchange>,
-    ) -> Response<Body> {
+    ) -> Result<Response<Body>, Answer> {
         let server = hyper::upgrade::on(&mut response);
-        self.turn_into(Next { client, server, admitted, exchange });
-        let (head, _) = response.into_parts();
-        Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync())
+        let (mut head, _) = response.into_parts();
+        let scrubber = self.scrubber(&admitted);
+        if let Some(scrubber) = &scrubber {
+            if head.headers.contains_key(header::SEC_WEBSOCKET_EXTENSIONS) {
+                let text = format!("{} wants to send messages that cannot be read", admitted.target);
+                return Err(Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text));
+            }
+            scrubber.head(&mut head.headers);
+        }
+        self.turn_into(Next { client, server, admitted, exchange, scrubber });
+        Ok(Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync()))
     }
 
     fn tally(&self, admitted: &Arc<Admitted>, exchange: &Arc<Exchange>, direction: Direction) -> Tally {

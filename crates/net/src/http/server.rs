@@ -1,12 +1,16 @@
 //! Serving one client's HTTP, in either version, and what comes after it.
 
+use super::covered::Covered;
 use super::flow::Body;
 use super::guard::Guard;
 use super::road::{Kind, Next, Road};
-use crate::gateway::{Admitted, Ward};
+use crate::credentials::FrameScrubber;
+use crate::gateway::{Admitted, Upstream, Ward};
 use crate::peer::{inheriting, peer};
-use crate::relay::relay_streams;
+use crate::relay::{BreakOff, relay_streams};
+use crate::replay::Replay;
 use http::Request;
+use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
@@ -16,17 +20,18 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::client::TlsStream;
 
 /// What is read from a client at once, or waits to be written to it.
 const LARGEST_BUFFER: usize = 512 * 1024;
 /// The same for one of a crowd: a head fits.
 const SMALLER_BUFFER: usize = super::head::LONGEST_HEAD + 16 * 1024;
 /// Requests of one HTTP/2 client under way at once.
-const MOST_STREAMS: u32 = 100;
-const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
+pub(super) const MOST_STREAMS: u32 = 100;
+pub(super) const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
 /// What an HTTP/2 client may send ahead, per request and altogether.
-const WINDOW: u32 = 1 << 20;
-const WHOLE_WINDOW: u32 = 4 << 20;
+pub(super) const WINDOW: u32 = 1 << 20;
+pub(super) const WHOLE_WINDOW: u32 = 4 << 20;
 
 /// Runs the library's tasks so that they end with the gateway.
 #[derive(Clone)]
@@ -45,7 +50,7 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
 /// Serves HTTP/1 and gives what the connection turned into.
 async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
     let big = road.ward.room_for_big_buffers();
     let largest = if big.is_some() { LARGEST_BUFFER } else { SMALLER_BUFFER };
@@ -85,16 +90,29 @@ where
 /// Serves HTTP/1 and whatever a server has agreed to speak after it.
 pub(super) async fn serve_first_and_more<S>(road: &Arc<Road>, client: Guard<S>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
-    if let Some(Next { client, server, admitted, exchange }) = serve_first(road, client).await
+    if let Some(Next { client, server, admitted, exchange, scrubber }) = serve_first(road, client).await
         && let (Ok(client), Ok(server)) = tokio::join!(client, server)
         && let Ok(parts) = client.downcast::<TokioIo<Guard<S>>>()
     {
-        let (client, held) = parts.io.into_inner().into_parts();
-        let first = [&parts.read_buf, &held[..]].concat();
+        let mut client = parts.io.into_inner();
+        let first = [&parts.read_buf[..], &client.let_through()].concat();
+        let frames = scrubber.map(FrameScrubber::new);
         // How it ended is in the record.
-        let _ = relay_streams(client, TokioIo::new(server), &admitted, Some(&exchange), first.into()).await;
+        let _ = match server.downcast::<TokioIo<Upstream>>() {
+            Ok(server) => {
+                let server = Covered::new(Replay::new(server.read_buf, server.io.into_inner()), frames);
+                relay_streams(client, server, &admitted, Some(&exchange), first.into()).await
+            }
+            Err(server) => match server.downcast::<TokioIo<TlsStream<Upstream>>>() {
+                Ok(server) => {
+                    let server = Covered::new(Replay::new(server.read_buf, server.io.into_inner()), frames);
+                    relay_streams(client, server, &admitted, Some(&exchange), first.into()).await
+                }
+                Err(_) => return client.break_off(),
+            },
+        };
     }
 }
 
@@ -106,7 +124,7 @@ fn answering(
     let road = Arc::clone(road);
     move |request| {
         let road = Arc::clone(&road);
-        Box::pin(async move { Ok(road.answer(request).await) })
+        Box::pin(async move { Ok(road.answer(request.map(Either::Left)).await) })
     }
 }
 
@@ -114,7 +132,12 @@ fn answering(
 async fn until_closed(road: &Road, connection: impl Future) {
     tokio::select! {
         biased;
-        () = closed(&road.kind) => {}
+        () = closed(&road.kind) => {
+            // An answer that ends here is not whole.
+            if let Some(gate) = &road.gate {
+                gate.break_off();
+            }
+        }
         _ = connection => {}
     }
 }

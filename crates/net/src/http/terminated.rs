@@ -5,13 +5,14 @@ use super::lines::Speech;
 use super::road::{Kind, Road};
 use super::server::{serve_first_and_more, serve_second};
 use crate::gateway::{Admitted, Ward};
+use crate::relay::BreakOff;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Serves the decrypted side of a TLS connection; `alpn` is what was agreed on with the client.
 pub(crate) async fn serve_terminated<S>(ward: Arc<Ward>, client: S, admitted: Admitted, alpn: Option<Vec<u8>>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
     let kind = Kind::Admitted(Arc::new(admitted));
     if alpn.as_deref() == Some(b"h2") {

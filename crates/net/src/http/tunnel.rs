@@ -15,41 +15,53 @@ const ANSWER_TIME: Duration = Duration::from_secs(60);
 pub(crate) struct ParentProxyAddress {
     /// The proxy.
     pub(crate) at: Target,
+    /// How it is spoken with.
+    pub(crate) reached: Reached,
     /// The value of a `Proxy-Authorization` header.
     authorization: Option<String>,
+}
+
+/// How a proxy is spoken with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// As it is.
+    Plainly,
+    /// Over TLS, in which it proves who it is.
+    OverTls,
 }
 
 /// A proxy's address that cannot be used. The text holds no password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProxyAddressError {
-    #[error("a proxy that is itself reached over TLS cannot be used; give its http:// address")]
-    OverTls,
-    #[error("not the address of a proxy; write it as http://host:port or http://user:password@host:port")]
+    #[error("not the address of a proxy; write it as http://host:port or https://user:password@host:port")]
     Form,
 }
 
 impl ParentProxyAddress {
-    /// Reads `http://user:password@host:port/`; the scheme may be missing and the port is 80 by default.
+    /// Reads `http://user:password@host:port/`, or the same with `https`; the scheme may be missing. The port
+    /// is that of the scheme by default.
     pub(crate) fn parse(url: &str) -> Result<Self, ProxyAddressError> {
-        let rest = match url.trim().split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                return Err(ProxyAddressError::OverTls);
-            }
+        let (reached, rest) = match url.trim().split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Reached::Plainly, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Reached::OverTls, rest),
             Some(_) => return Err(ProxyAddressError::Form),
-            None => url.trim(),
+            None => (Reached::Plainly, url.trim()),
+        };
+        let port = match reached {
+            Reached::Plainly => 80,
+            Reached::OverTls => 443,
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let (user, host) = match rest.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
             None => (None, rest),
         };
-        let at = Target::parse(host.as_bytes(), Some(80)).map_err(|_| ProxyAddressError::Form)?;
+        let at = Target::parse(host.as_bytes(), Some(port)).map_err(|_| ProxyAddressError::Form)?;
         let authorization = match user {
             Some(user) => Some(basic(user).ok_or(ProxyAddressError::Form)?),
             None => None,
         };
-        Ok(Self { at, authorization })
+        Ok(Self { at, reached, authorization })
     }
 
     /// A stream to the proxy itself.
@@ -171,7 +183,8 @@ mod tests {
         assert_eq!(read("http://proxy.test:3128/"), Ok("proxy.test:3128".into()));
         assert_eq!(read("http://[2001:db8::1]:8080"), Ok("[2001:db8::1]:8080".into()));
         assert_eq!(read("proxy.test"), Ok("proxy.test:80".into()));
-        assert_eq!(read("https://proxy.test"), Err(ProxyAddressError::OverTls));
+        assert_eq!(read("https://proxy.test"), Ok("proxy.test:443".into()));
+        assert_eq!(read("HTTPS://u:p@proxy.test:8443/"), Ok("proxy.test:8443".into()));
         assert_eq!(read("socks5://proxy.test"), Err(ProxyAddressError::Form));
         assert_eq!(read("http://"), Err(ProxyAddressError::Form));
         assert_eq!(read("http://a:%zz@proxy.test"), Err(ProxyAddressError::Form));

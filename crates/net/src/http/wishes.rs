@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::head::{Upgrade, upgrade_of};
 use crate::gateway::{Admitted, Ward, refusal};
 use crate::transparent::rule_about_requests;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use stockade_policy::{Cause, NetRefusal, RuleRef};
 
 /// Headers in which some servers look for the method or the path that is really meant.
@@ -80,6 +80,24 @@ pub(super) fn refuse_echo(
     let reason = format!("{method} would show what the gateway puts into requests");
     let denied = ward.refuse(about(admitted, asked, method, reason, None));
     Err(Answer::plain(StatusCode::METHOD_NOT_ALLOWED, "blocked-by-allowlist", denied.refusal.reason))
+}
+
+/// Makes sure that the answers of a host that is sent a secret can still be read after a request to speak
+/// something else: only the messages of a WebSocket can, and only when they are not packed.
+pub(super) fn plain_web_socket<B>(
+    ward: &Ward,
+    admitted: &Admitted,
+    asked: &Asked,
+    request: &mut Request<B>,
+) -> Result<(), Answer> {
+    request.headers_mut().remove(header::SEC_WEBSOCKET_EXTENSIONS);
+    let mut values = request.headers().get_all(header::UPGRADE).iter();
+    if values.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"websocket")) {
+        return Ok(());
+    }
+    let reason = "only `websocket` may follow requests to a host that is sent a secret".to_owned();
+    let refusal = about(admitted, asked, request.method().as_str(), reason, None);
+    Err(Answer::refused(&ward.refuse(refusal).refusal))
 }
 
 fn about(

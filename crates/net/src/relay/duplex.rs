@@ -63,3 +63,27 @@ impl Duplex for TcpStream {
         let _ = set_socket_linger(self, Some(Duration::ZERO));
     }
 }
+
+/// What can be ended so that the other side sees an error and not an end, whatever lies around the socket.
+pub(crate) trait BreakOff {
+    /// When this is dropped, the other side is to see an error and not an end.
+    fn break_off(&mut self);
+}
+
+impl BreakOff for TcpStream {
+    fn break_off(&mut self) {
+        self.abort();
+    }
+}
+
+impl<S: BreakOff> BreakOff for tokio_rustls::client::TlsStream<S> {
+    fn break_off(&mut self) {
+        self.get_mut().0.break_off();
+    }
+}
+
+impl<S: BreakOff> BreakOff for tokio_rustls::server::TlsStream<S> {
+    fn break_off(&mut self) {
+        self.get_mut().0.break_off();
+    }
+}

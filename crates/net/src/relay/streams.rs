@@ -1,6 +1,7 @@
 //! Both directions of a connection whose ends are more than sockets: TLS, upgraded HTTP.
 
 use super::buffers::{Buffer, Buffers};
+use super::duplex::BreakOff;
 use crate::gateway::{Admitted, Direction, Exchange};
 use bytes::Bytes;
 use std::future::poll_fn;
@@ -19,27 +20,32 @@ pub(crate) async fn relay_streams<C, U>(
     first: Bytes,
 ) -> io::Result<()>
 where
-    C: AsyncRead + AsyncWrite + Unpin,
-    U: AsyncRead + AsyncWrite + Unpin,
+    C: AsyncRead + AsyncWrite + BreakOff + Unpin,
+    U: AsyncRead + AsyncWrite + BreakOff + Unpin,
 {
-    let (from_client, to_client) = split(client);
-    let (from_upstream, mut to_upstream) = split(upstream);
+    let (mut from_client, mut to_client) = split(client);
+    let (mut from_upstream, mut to_upstream) = split(upstream);
     let way = |direction| Way { admitted, exchange, direction };
     let (sent, received) = (way(Direction::Sent), way(Direction::Received));
     let outward = async {
         sent.write(&mut to_upstream, &first).await?;
         drop(first);
-        sent.pump(from_client, to_upstream).await?;
+        sent.pump(&mut from_client, &mut to_upstream).await?;
         admitted.drained();
         Ok(())
     };
-    let inward = received.pump(from_upstream, to_client);
+    let inward = received.pump(&mut from_upstream, &mut to_client);
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };
-    tokio::select! {
+    let result = tokio::select! {
         biased;
         result = both => result,
         () = admitted.closed() => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no longer allowed")),
+    };
+    if result.is_err() {
+        from_client.unsplit(to_client).break_off();
+        from_upstream.unsplit(to_upstream).break_off();
     }
+    result
 }
 
 /// One direction.
@@ -52,16 +58,16 @@ struct Way<'a> {
 impl Way<'_> {
     async fn pump(
         &self,
-        mut from: impl AsyncRead + Unpin,
-        mut to: impl AsyncWrite + Unpin,
+        from: &mut (impl AsyncRead + Unpin),
+        to: &mut (impl AsyncWrite + Unpin),
     ) -> io::Result<()> {
         loop {
-            let (buffer, read) = read(&mut from, self.admitted.buffers()).await?;
+            let (buffer, read) = read(from, self.admitted.buffers()).await?;
             if read == 0 {
                 drop(buffer);
                 return to.shutdown().await;
             }
-            self.write(&mut to, &buffer[..read]).await?;
+            self.write(to, &buffer[..read]).await?;
         }
     }
 

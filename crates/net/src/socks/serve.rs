@@ -33,7 +33,7 @@ pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
     match connect(&ward, request).await {
         Ok(admitted) => {
             if client.write_all(&Reply::Connected.bytes(dialect)).await.is_ok() {
-                transparent::carry(ward, client, admitted, rest).await;
+                transparent::carry(ward, client.into(), admitted, rest).await;
             }
         }
         Err(reply) => refuse(client, reply, dialect).await,

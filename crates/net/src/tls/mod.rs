@@ -9,6 +9,7 @@ pub(crate) mod fuzzing;
 mod hello;
 mod leaves;
 mod opaque;
+mod proxy;
 mod refusals;
 mod roots;
 mod terminate;
@@ -20,6 +21,7 @@ mod watched;
 
 pub use error::TlsError;
 pub(crate) use hello::{Hello, sniff};
+pub(crate) use proxy::connect_proxy;
 pub(crate) use terminate::terminate;
 pub use termination::Termination;
 pub(crate) use upstream::connect_tls;

@@ -5,7 +5,7 @@ use super::upstream::connect_tls;
 use super::watched::Watched;
 use crate::gateway::{Admitted, Upstream, Ward};
 use crate::http::Likeness;
-use crate::relay::relay_streams;
+use crate::relay::{BreakOff, Socket, relay_streams};
 use crate::replay::Replay;
 use crate::transparent;
 use bytes::{Bytes, BytesMut};
@@ -13,7 +13,6 @@ use rustls::ServerConfig;
 use std::sync::Arc;
 use stockade_policy::Target;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::client::TlsStream;
 
@@ -25,7 +24,7 @@ pub(super) fn may_pass(ward: &Ward, target: &Target) -> bool {
 /// A client that can only speak something else: its server chooses what, then both are joined.
 pub(super) async fn foreign(
     ward: &Arc<Ward>,
-    client: Replay<TcpStream>,
+    client: Replay<Socket>,
     admitted: &Admitted,
     alpn: &[Vec<u8>],
     config: Arc<ServerConfig>,
@@ -43,7 +42,7 @@ pub(super) async fn foreign(
 }
 
 /// Joins a client, whose TLS was met already, with its server.
-pub(super) async fn pass<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn pass<S: AsyncRead + AsyncWrite + BreakOff + Unpin>(
     ward: &Arc<Ward>,
     client: S,
     admitted: &Admitted,
@@ -57,7 +56,7 @@ pub(super) async fn pass<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// Joins a client that has said nothing so far with its server, unless it comes out with a request before the
 /// server has said or heard anything: then it is given back, with what it has said.
-pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + BreakOff + Unpin>(
     ward: &Arc<Ward>,
     mut client: S,
     admitted: &Admitted,

@@ -5,6 +5,7 @@ use super::opaque;
 use super::refusals;
 use crate::gateway::{Admitted, Ward};
 use crate::http::{self, Likeness, looks_like_http};
+use crate::relay::{Duplex, Socket};
 use crate::replay::Replay;
 use bytes::{Bytes, BytesMut};
 use rustls::ServerConfig;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use stockade_policy::{Host, NetRefusal, Target};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -31,7 +31,7 @@ const GLANCE: usize = 16 * 1024;
 /// Does the handshake with a client in place of its target, then serves its requests.
 ///
 /// `first` is what was read from the client already.
-pub(crate) async fn terminate(ward: Arc<Ward>, mut client: TcpStream, admitted: Admitted, first: Bytes) {
+pub(crate) async fn terminate(ward: Arc<Ward>, mut client: Socket, admitted: Admitted, first: Bytes) {
     let Some(termination) = ward.termination() else { return };
     let patience = termination.patience();
     let deadline = Instant::now() + patience;
@@ -111,7 +111,7 @@ fn spoken(offered: &[Vec<u8>], ours: &[Vec<u8>]) -> Spoken {
 }
 
 /// The client's hello, with every byte that was read for it.
-async fn listen(client: &mut TcpStream, first: Bytes) -> io::Result<(Hello, Bytes)> {
+async fn listen(client: &mut Socket, first: Bytes) -> io::Result<(Hello, Bytes)> {
     let mut heard = BytesMut::from(first);
     loop {
         match sniff(&heard) {
@@ -147,7 +147,7 @@ fn mourn(admitted: &Admitted, error: &io::Error) {
 /// A client that did not say what it will speak: what it says first tells.
 async fn unannounced(
     ward: Arc<Ward>,
-    mut client: TlsStream<Replay<TcpStream>>,
+    mut client: TlsStream<Replay<Socket>>,
     admitted: Admitted,
     deadline: Instant,
 ) {
@@ -186,7 +186,7 @@ pub(super) async fn glance(
 }
 
 /// Tells the client why before the connection ends, if it can be told without waiting.
-fn last_words(client: &TcpStream, alert: &[u8]) {
+fn last_words(client: &Socket, alert: &[u8]) {
     let _ = client.try_write(alert);
 }
 

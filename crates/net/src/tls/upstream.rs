@@ -2,8 +2,11 @@
 
 use super::termination::Termination;
 use crate::gateway::{Upstream, Ward};
+use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 use stockade_policy::{Host, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
@@ -29,19 +32,32 @@ pub(super) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
     alpn: &[&[u8]],
 ) -> io::Result<TlsStream<S>> {
     let config = termination.client(alpn).map_err(io::Error::other)?;
-    let name = match &target.host {
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
-        Host::Address(address) => ServerName::IpAddress((*address).into()),
-    };
-    let shaking = TlsConnector::from(config).connect(name, stream);
-    match tokio::time::timeout(termination.patience(), shaking).await {
-        Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(explained(target, error)),
-        Err(_) => {
+    match shake(config, named(target)?, stream, termination.patience()).await {
+        Some(Ok(stream)) => Ok(stream),
+        Some(Err(error)) => Err(explained(target, error)),
+        None => {
             let text = format!("{target} did not finish the TLS handshake in {:?}", termination.patience());
             Err(io::Error::new(io::ErrorKind::TimedOut, text))
         }
     }
+}
+
+/// The name a server has to prove.
+pub(super) fn named(target: &Target) -> io::Result<ServerName<'static>> {
+    match &target.host {
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other),
+        Host::Address(address) => Ok(ServerName::IpAddress((*address).into())),
+    }
+}
+
+/// The handshake; nothing where it takes too long.
+pub(super) async fn shake<S: AsyncRead + AsyncWrite + Unpin>(
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    stream: S,
+    patience: Duration,
+) -> Option<io::Result<TlsStream<S>>> {
+    tokio::time::timeout(patience, TlsConnector::from(config).connect(name, stream)).await.ok()
 }
 
 fn explained(target: &Target, error: io::Error) -> io::Error {

@@ -3,6 +3,7 @@
 use super::refusals;
 use crate::gateway::Admitted;
 use crate::http::{Likeness, looks_like_http};
+use crate::relay::BreakOff;
 use bytes::{Bytes, BytesMut};
 use std::io;
 use std::pin::Pin;
@@ -68,5 +69,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: BreakOff> BreakOff for Watched<'_, S> {
+    fn break_off(&mut self) {
+        self.stream.break_off();
     }
 }

@@ -4,12 +4,11 @@ use super::first::{Banner, Spoken, listen};
 use super::opaque::may_pass;
 use super::watch::watch;
 use crate::gateway::{Admitted, Ward, refusal, reset};
-use crate::relay::{relay, relay_after};
+use crate::relay::{Socket, relay, relay_after};
 use crate::{http, tls};
 use bytes::Bytes;
 use std::sync::Arc;
 use stockade_policy::{Cause, Host, NetRefusal, Protocol, Ruling, Target};
-use tokio::net::TcpStream;
 
 /// Carries a stream that was let in. `first` was read from the client already.
 ///
@@ -20,7 +19,7 @@ use tokio::net::TcpStream;
 ///
 /// A ClientHello without a name is let through to a host that was judged by name, as long as nothing has to
 /// be known about its requests: many database clients send none, and a server cannot be led elsewhere by it.
-pub(crate) async fn carry(ward: Arc<Ward>, client: TcpStream, admitted: Admitted, first: Bytes) {
+pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     let Ok(upstream) = ward.dial(&admitted).await else { return reset(client) };
     let heard = tokio::select! {
         heard = listen(&client, &upstream, first) => heard,
@@ -29,8 +28,8 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: TcpStream, admitted: Admitted
     let Ok((spoken, first)) = heard else { return reset(client) };
     match decide(&ward, &admitted, &spoken) {
         Ok(Way::Relay) => {
-            if admitted.meter().request().is_err() {
-                admitted.limited();
+            if let Err(reached) = admitted.meter().request() {
+                admitted.limited(&reached.refusal);
                 return reset(client);
             }
             // How it ended is in the record.

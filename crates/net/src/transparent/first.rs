@@ -2,13 +2,12 @@
 
 use crate::gateway::Upstream;
 use crate::http::{Likeness, looks_like_http};
-use crate::relay::Duplex;
+use crate::relay::{Duplex, Socket};
 use crate::tls::{Hello, sniff};
 use bytes::{Bytes, BytesMut};
 use std::io;
 use std::time::Duration;
 use stockade_policy::Host;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 /// The most that is read before it is known what it is.
@@ -54,7 +53,7 @@ pub(super) enum Banner {
 
 /// Listens to both sides until it is known what they speak. Gives back what was read from the client.
 pub(super) async fn listen(
-    client: &TcpStream,
+    client: &Socket,
     upstream: &Upstream,
     first: Bytes,
 ) -> io::Result<(Spoken, Bytes)> {
@@ -76,7 +75,11 @@ pub(super) async fn listen(
         tokio::select! {
             biased;
             peeked = upstream.peek(&mut banner), if !server_ended => match peeked? {
-                0 => server_ended = true,
+                0 => {
+                    // A client that waits for the server's word hears that there is none, and may still speak.
+                    let _ = client.finish();
+                    server_ended = true;
+                }
                 read => {
                     let banner = if banner[..read] == b"SSH-"[..read] { Banner::Ssh } else { Banner::Other };
                     return Ok((Spoken::ServerFirst(banner), first.freeze()));
@@ -94,7 +97,7 @@ pub(super) async fn listen(
 }
 
 /// Reads what is there. Says so when there is nothing more to come.
-fn read(client: &TcpStream, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
+fn read(client: &Socket, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
     // Not in what is kept: a connection may wait here for long, and there may be thousands.
     let mut piece = [0; PIECE];
     let most = PIECE.min(LONGEST - first.len());
@@ -183,17 +186,17 @@ async fn expire(began: Option<Instant>, likely: &Likely) -> Spoken {
 mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     /// Program and gateway, gateway and server.
-    async fn ends() -> (TcpStream, TcpStream, Upstream, TcpStream) {
+    async fn ends() -> (TcpStream, Socket, Upstream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let program = TcpStream::connect(address).await.unwrap();
         let (client, _) = listener.accept().await.unwrap();
         let upstream = TcpStream::connect(address).await.unwrap();
         let (server, _) = listener.accept().await.unwrap();
-        (program, client, upstream.into(), server)
+        (program, client.into(), upstream.into(), server)
     }
 
     #[tokio::test]

@@ -10,4 +10,4 @@ mod watch;
 
 pub(crate) use carry::carry;
 pub(crate) use opaque::{may_pass, rule_about_requests};
-pub(crate) use serve::serve;
+pub(crate) use serve::{destination, serve};

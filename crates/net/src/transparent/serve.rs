@@ -24,13 +24,20 @@ pub(crate) async fn serve(ward: Arc<Ward>, client: TcpStream) {
     let Some(target) = wanted(&ward, destination) else {
         let target = Target { host: Host::from(destination.ip()), port: destination.port() };
         let reason = "no name stands for this address; it was not looked up in this sandbox".to_owned();
-        ward.refuse(refusal(&target, Cause::NotListed, reason, None));
+        let refusal = refusal(&target, Cause::NotListed, reason, None);
+        ward.denied(&Wanted { target, via: Via::Transparent, spoken: None }, refusal);
         return reset(client);
     };
     match ward.admit(Wanted { target, via: Via::Transparent, spoken: None }).await {
-        Ok(admitted) => carry(ward, client, admitted, Bytes::new()).await,
+        Ok(admitted) => carry(ward, client.into(), admitted, Bytes::new()).await,
         Err(_) => reset(client),
     }
+}
+
+/// Where a connection that is not served was to go.
+pub(crate) fn destination(ward: &Ward, client: &TcpStream) -> Option<Target> {
+    let to = original_destination(client)?;
+    Some(wanted(ward, to).unwrap_or_else(|| Target { host: Host::from(to.ip()), port: to.port() }))
 }
 
 /// The name that an address of the pool stands for, or the address itself; nothing when it stands for none.

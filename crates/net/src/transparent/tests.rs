@@ -46,7 +46,7 @@ async fn scene(greeting: &'static [u8]) -> Scene {
     let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let client = TcpStream::connect(door.local_addr().unwrap()).await.unwrap();
     let (end, _) = door.accept().await.unwrap();
-    ward.spawn(carry(Arc::clone(&ward), end, admitted, Bytes::new()));
+    ward.spawn(carry(Arc::clone(&ward), end.into(), admitted, Bytes::new()));
     Scene { client, heard, witness }
 }
 

@@ -2,11 +2,10 @@
 
 use super::first::{LONGEST, PIECE, Spoken, TIME, is_hello_begun, recognised};
 use crate::gateway::{Admitted, Direction, Upstream};
-use crate::relay::{Duplex, write};
+use crate::relay::{Duplex, Socket, write};
 use bytes::{Bytes, BytesMut};
 use std::io;
 use stockade_policy::NetRefusal;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 /// Passes on what the client says until it is sure that it is nothing that has to be judged.
@@ -15,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 /// a request may go on, but never as far as it could be known by whom it is to be answered. `judge` says
 /// whether something that turned out late may pass.
 pub(super) async fn watch(
-    client: &TcpStream,
+    client: &Socket,
     upstream: &Upstream,
     admitted: &Admitted,
     first: Bytes,
@@ -67,7 +66,7 @@ fn refused(admitted: &Admitted, refusal: NetRefusal) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-async fn more(client: &TcpStream, heard: &mut BytesMut) -> io::Result<usize> {
+async fn more(client: &Socket, heard: &mut BytesMut) -> io::Result<usize> {
     loop {
         client.readable().await?;
         // Not in what is kept: a client may wait for long before it says anything.

@@ -9,7 +9,7 @@ use crate::policy::Manner;
 use crate::rules::List;
 use crate::settings::network::{NetworkSettings, ParentProxy, TlsTerminate};
 use crate::settings::{PathEntry, SettingsError, nearest};
-use crate::{Host, Target};
+use crate::{DomainRule, Host, HostPattern, Target};
 use ipnet::IpNet;
 use std::path::PathBuf;
 
@@ -165,6 +165,7 @@ impl Draft {
         self.check_exclusions();
         self.settle_secret_ports();
         self.warn_about_ports();
+        self.warn_about_loopback();
         // Whoever needs a proxy to get out has said so in the usual variables.
         if self.policy.network.gateway.parent_proxy.is_none() {
             let named = |names: [&str; 2]| {
@@ -197,6 +198,31 @@ impl Draft {
                 "{key} has no effect: nothing leads there without proxies inside; add \"proxies\": true to network"
             ));
         }
+    }
+
+    /// Only the proxies take `localhost` for this machine; for everything else it is the sandbox.
+    fn warn_about_loopback(&mut self) {
+        let network = &self.policy.network;
+        if self.policy.manner == Manner::Srt || network.proxies == Switch::Allowed {
+            return;
+        }
+        let is_loopback = |rule: &&DomainRule| match &rule.pattern.host {
+            HostPattern::Name(name) => name == "localhost",
+            HostPattern::Address(address) => address.to_canonical().is_loopback(),
+            HostPattern::Below(_) | HostPattern::Any => false,
+        };
+        let rules = network.allowed.iter().filter(is_loopback);
+        let told: Vec<String> = rules
+            .map(|rule| {
+                let port = rule.pattern.port.map_or("PORT".to_owned(), |port| port.to_string());
+                format!(
+                    "{} does not lead to this machine: loopback inside is the sandbox's own; pass --forward-port {port} \
+                     to reach a port of this machine's",
+                    rule.rule
+                )
+            })
+            .collect();
+        told.into_iter().for_each(|text| self.warn(text));
     }
 
     /// Rules about requests, and secrets, for a host whose TLS is passed through would do nothing.

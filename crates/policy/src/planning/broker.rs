@@ -241,18 +241,23 @@ impl<'a> Draft<'a> {
             self.push(id, rule.list, place);
         }
         for id in &survey.absent {
-            self.add_absent(*id);
+            self.add_absent(*id, survey);
         }
     }
 
     /// A path that is not there. Allowing it opens the very name; nothing could be mounted for it.
-    fn add_absent(&mut self, id: RuleId) {
+    fn add_absent(&mut self, id: RuleId, survey: &Survey) {
         let rule = self.policy.book.get(id);
         let Place::Literal(path) = &rule.place else { return };
         if !applies(self.policy, id) || !(rule.list.refuses() || rule.list == List::AllowRead) {
             return;
         }
-        let settled = self.settler.settle(path);
+        // Somebody has looked already: most names are not there, and so no links either.
+        let settled = if survey.unsettled.contains(&id) {
+            self.settler.settle(path)
+        } else {
+            vec![self.settler.place(path)]
+        };
         // A link on the way could have been planted.
         if rule.list == List::AllowRead && !self.policy.leads_straight(path, &settled) {
             return;

@@ -5,6 +5,7 @@ mod gateway;
 mod held;
 mod layers;
 mod mounts;
+mod names;
 mod overlay;
 mod resolver;
 mod secrets;
@@ -27,7 +28,7 @@ const PROVIDERS: [&str; 2] = ["local", "native"];
 const PRIVATE_TMP: &str = "/tmp";
 const PRIVATE_CACHE: &str = "/tmp/.cache";
 const SRT_TMP: &str = "/dev/shm/tmp";
-/// Absent rules named in a notice; the rest is counted.
+/// Absent rules, or linked files, named in a notice; the rest is counted.
 const NAMED_IN_NOTICE: usize = 3;
 
 impl Policy {
@@ -64,6 +65,7 @@ impl Policy {
         notices.extend(sockets::notices(sockets));
         notices.extend(self.absent_notice(&survey));
         notices.extend(held);
+        notices.extend(names::notice(&layout.mounts, files));
         notices.extend(survey.notices);
         notices.extend(chosen.notices);
         Ok(Plan {

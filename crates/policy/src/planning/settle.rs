@@ -1,7 +1,7 @@
 //! Where a path leads, as far as it is there.
 
+use crate::survey::Ways;
 use crate::{FileKind, Files};
-use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 /// Links followed for one path; as many as the kernel follows.
@@ -10,12 +10,12 @@ const MOST_LINKS: usize = 40;
 /// Settles paths and remembers directories: most absent rules name files of the same few.
 pub(super) struct Settler<'a> {
     files: &'a dyn Files,
-    directories: HashMap<PathBuf, Option<PathBuf>>,
+    ways: Ways<'a>,
 }
 
 impl<'a> Settler<'a> {
     pub(super) fn new(files: &'a dyn Files) -> Self {
-        Self { files, directories: HashMap::new() }
+        Self { files, ways: Ways::new(files) }
     }
 
     /// The path without the links of its existing part. A link itself is settled where it lies and where it
@@ -36,11 +36,11 @@ impl<'a> Settler<'a> {
     }
 
     /// The directory without links, and the name in it.
-    fn place(&mut self, path: &Path) -> PathBuf {
+    pub(super) fn place(&mut self, path: &Path) -> PathBuf {
         let mut parts = path.components();
         let mut names = Vec::from_iter(parts.next_back());
         let mut place = loop {
-            if let Some(real) = self.directory(parts.as_path()) {
+            if let Some(real) = self.ways.real(parts.as_path()) {
                 break real;
             }
             match parts.next_back() {
@@ -58,14 +58,5 @@ impl<'a> Settler<'a> {
             }
         }
         place
-    }
-
-    fn directory(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.directories.get(path) {
-            return known.clone();
-        }
-        let found = self.files.resolve(path).ok();
-        self.directories.insert(path.to_owned(), found.clone());
-        found
     }
 }

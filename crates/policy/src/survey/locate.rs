@@ -1,9 +1,8 @@
 //! From a path as written to the file it means.
 
+use super::Ways;
 use crate::rules::List;
 use crate::{FileKind, Files, Identity};
-use std::collections::HashMap;
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// A file, and how it was reached.
@@ -16,26 +15,43 @@ pub(crate) struct Located {
     pub(crate) link: Option<PathBuf>,
 }
 
+/// Why a path means no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// There is no such name.
+    NoName,
+    /// The name is there and leads to nothing: a link.
+    LeadsNowhere,
+}
+
 /// Looks files up and remembers directories: many rules name files of the same few.
 pub(crate) struct Locator<'a> {
     files: &'a dyn Files,
-    directories: HashMap<OsString, Option<PathBuf>>,
-    last: Option<(OsString, Option<PathBuf>)>,
+    ways: Ways<'a>,
 }
 
 impl<'a> Locator<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self { files, directories: HashMap::new(), last: None }
+        Self { files, ways: Ways::new(files) }
     }
 
-    /// The file a path means, if it exists. There is no second guess: what cannot be resolved is not there.
+    /// The file a path means, if it exists.
     pub(crate) fn locate(&mut self, path: &Path) -> Option<Located> {
+        self.find(path).ok()
+    }
+
+    /// The same, and why not. There is no second guess: what cannot be resolved is not there.
+    pub(crate) fn find(&mut self, path: &Path) -> Result<Located, Absence> {
         // Asking first is what makes rules for absent files cheap.
-        let identity = self.files.look(path).ok()?;
+        let identity = self.files.look(path).map_err(|_| Absence::NoName)?;
+        self.follow(path, identity).ok_or(Absence::LeadsNowhere)
+    }
+
+    fn follow(&mut self, path: &Path, identity: Identity) -> Option<Located> {
         let plain_name = matches!(path.components().next_back(), Some(Component::Normal(_)));
         let parent = path.parent().filter(|_| plain_name);
         let spelled = match (parent, path.file_name()) {
-            (Some(parent), Some(name)) => Some(self.directory(parent)?.join(name)),
+            (Some(parent), Some(name)) => Some(self.ways.real(parent)?.join(name)),
             _ => None,
         };
         match spelled {
@@ -56,24 +72,6 @@ impl<'a> Locator<'a> {
             return None;
         }
         self.locate(&tidy(path))
-    }
-
-    fn directory(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some((last, found)) = &self.last
-            && last == path.as_os_str()
-        {
-            return found.clone();
-        }
-        let found = match self.directories.get(path.as_os_str()) {
-            Some(found) => found.clone(),
-            None => {
-                let found = self.files.resolve(path).ok();
-                self.directories.insert(path.as_os_str().to_owned(), found.clone());
-                found
-            }
-        };
-        self.last = Some((path.as_os_str().to_owned(), found.clone()));
-        found
     }
 }
 

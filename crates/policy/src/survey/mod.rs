@@ -9,16 +9,18 @@ mod order;
 mod roots;
 mod suppose;
 mod walk;
+mod ways;
 
 pub use error::PlanError;
 pub(crate) use order::{holds, order};
 pub(crate) use suppose::Supposing;
+pub(crate) use ways::Ways;
 
 use crate::policy::Policy;
 use crate::rules::{List, Place, RuleId};
 use crate::{FileKind, Files, Identity, Layer, Notice, NoticeWeight, RuleRef, Switch};
-use locate::{Located, Locator};
-use std::path::{Path, PathBuf};
+use locate::{Absence, Located, Locator};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use walk::Walk;
 
@@ -50,6 +52,8 @@ pub(crate) struct Survey {
     pub(crate) links: Vec<(PathBuf, PathBuf, RuleId)>,
     /// Rules that name something which is not there.
     pub(crate) absent: Vec<RuleId>,
+    /// Those of them whose name may be a link all the same.
+    pub(crate) unsettled: Vec<RuleId>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -64,24 +68,30 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
             continue;
         }
         match &rule.place {
-            Place::Literal(path) => match locator.locate(path).or_else(|| locator.tidied(path, rule.list)) {
-                Some(found) if opens(rule.list) && planted(&bases, files, path, &found.path) => {
-                    survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
-                }
-                Some(found) => {
-                    survey.guard_way(files, id, rule.list, path, Some(&found.path));
-                    add_literal(&mut survey, &mut walk, id, rule.list, found);
-                }
-                None => {
-                    // A link that leads nowhere yet. Asked only where a command could replace it: most
-                    // rules name nothing, and every look counts.
-                    let reachable = guards(rule.list) && bases.iter().any(|(base, _)| path.starts_with(base));
-                    if reachable && files.look(path).is_ok() {
-                        survey.guard_way(files, id, rule.list, path, None);
+            Place::Literal(path) => {
+                match locator.find(path).or_else(|absence| locator.tidied(path, rule.list).ok_or(absence)) {
+                    Ok(found) if opens(rule.list) && planted(&bases, files, path, &found.path) => {
+                        survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
                     }
-                    survey.absent.push(id);
+                    Ok(found) => {
+                        survey.guard_way(files, id, rule.list, path, Some(&found.path));
+                        add_literal(&mut survey, &mut walk, id, rule.list, found);
+                    }
+                    Err(absence) => {
+                        // A link that leads nowhere yet. It counts only where a command could replace it.
+                        let reachable =
+                            guards(rule.list) && bases.iter().any(|(base, _)| path.starts_with(base));
+                        if reachable && absence == Absence::LeadsNowhere {
+                            survey.guard_way(files, id, rule.list, path, None);
+                        }
+                        let detour = path.components().any(|part| part == Component::ParentDir);
+                        if detour || absence == Absence::LeadsNowhere {
+                            survey.unsettled.push(id);
+                        }
+                        survey.absent.push(id);
+                    }
                 }
-            },
+            }
             Place::Anchored { base, glob } => match locator.locate(base) {
                 Some(found) if opens(rule.list) && planted(&bases, files, base, &found.path) => {
                     survey.warn_about_planted(&policy.book.quote(id), base, &found.path);

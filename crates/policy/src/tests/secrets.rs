@@ -155,6 +155,26 @@ fn what_may_show_a_secret_or_do_nothing_is_told() {
     assert!(!led.contains("no effect"), "{led}");
 }
 
+#[test]
+fn loopback_among_the_allowed_hosts_is_told_about() {
+    let told = |hosts: &str, more: &str| {
+        let text = format!(r#"{{"network": {{"allowedDomains": [{hosts}]{more}}}}}"#);
+        let policy = load(&usual_tree(), Layer::User, Shape::Native, &text).unwrap();
+        policy.notices.iter().map(|notice| notice.text.clone()).collect::<Vec<_>>().join("\n")
+    };
+    for (host, option) in [
+        ("127.0.0.1", "--forward-port PORT"),
+        ("127.0.0.1:5432", "--forward-port 5432"),
+        ("localhost:8080", "--forward-port 8080"),
+        ("[::1]:8080", "--forward-port 8080"),
+    ] {
+        let text = told(&format!("{host:?}"), "");
+        assert!(text.contains(host) && text.contains(option), "{host}: {text}");
+        assert_eq!(told(&format!("{host:?}"), r#", "proxies": true"#), "", "{host}: proxies lead there");
+    }
+    assert_eq!(told(r#""api.test", "10.0.0.1""#, ""), "");
+}
+
 /// F35: what the host saves over a masked file is a secret, too.
 #[test]
 fn a_masked_file_has_to_be_a_stand_in() {

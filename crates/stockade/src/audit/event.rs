@@ -204,5 +204,5 @@ impl AuditEvent {
 /// The SHA-256 of a plan's JSON: two runs with the same digest had the same rules.
 pub fn policy_digest(plan: &Plan) -> String {
     // A plan is plain data; were it ever not, the digest of nothing fits no plan.
-    super::line::digest(&[&serde_json::to_vec(plan).unwrap_or_default()]).to_string()
+    super::line::digest_of_json(plan).to_string()
 }

@@ -4,13 +4,14 @@
 //! written with one call into a block that is already there.
 
 use super::AuditError;
+use super::kept::Opened;
 use super::line::{Hash, Link};
 use crate::private;
 use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub(super) enum Found {
 
 /// The head, locked until dropped.
 pub(super) struct Locked {
-    file: File,
+    opened: Opened,
     path: PathBuf,
 }
 
@@ -78,6 +79,18 @@ impl Locked {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         Self::open(path, &options)?
             .ok_or_else(|| AuditError::Open { path: path.to_owned(), source: io::ErrorKind::NotFound.into() })
+    }
+
+    /// Locks a head that is open already; `None` where it is not the one at this path any more.
+    pub(super) fn again(opened: &Opened, path: &Path) -> Result<Option<Self>, AuditError> {
+        Self::lock(&opened.file, path)?;
+        let locked = Self { opened: opened.clone(), path: path.to_owned() };
+        Ok(locked.is_in_place()?.then_some(locked))
+    }
+
+    /// What may be kept open for the next line.
+    pub(super) fn opened(&self) -> Opened {
+        self.opened.clone()
     }
 
     /// Locks the head to read; `None` where there is none.
@@ -94,9 +107,10 @@ impl Locked {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(AuditError::Open { path: path.to_owned(), source }),
             };
-            private::lock(&file, PATIENCE)
-                .map_err(|source| AuditError::Lock { path: path.to_owned(), source })?;
-            let locked = Self { file, path: path.to_owned() };
+            Self::lock(&file, path)?;
+            let wrong = |source| AuditError::Open { path: path.to_owned(), source };
+            let seen = file.metadata().map_err(wrong)?;
+            let locked = Self { opened: Opened::new(file, &seen), path: path.to_owned() };
             // A lock on a file that was removed meanwhile keeps nobody out.
             if locked.is_in_place()? {
                 return Ok(Some(locked));
@@ -104,21 +118,20 @@ impl Locked {
         }
     }
 
+    fn lock(file: &File, path: &Path) -> Result<(), AuditError> {
+        private::lock(file, PATIENCE).map_err(|source| AuditError::Lock { path: path.to_owned(), source })
+    }
+
     fn is_in_place(&self) -> Result<bool, AuditError> {
         let wrong = |source| AuditError::Open { path: self.path.clone(), source };
-        let held = self.file.metadata().map_err(wrong)?;
-        match fs::symlink_metadata(&self.path) {
-            Ok(seen) => Ok((seen.dev(), seen.ino()) == (held.dev(), held.ino())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(wrong(source)),
-        }
+        Ok(self.opened.stands_at(&self.path).map_err(wrong)?.is_some())
     }
 
     pub(super) fn read(&self) -> Result<Found, AuditError> {
         let mut text = [0; LENGTH + 1];
         let mut length = 0;
         while length < text.len() {
-            match self.file.read_at(&mut text[length..], length as u64) {
+            match self.opened.file.read_at(&mut text[length..], length as u64) {
                 Ok(0) => break,
                 Ok(count) => length += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -132,25 +145,26 @@ impl Locked {
     }
 
     pub(super) fn write(&self, head: &Head) -> Result<(), AuditError> {
-        let write = || self.file.write_all_at(&head.text()?, 0);
+        let write = || self.opened.file.write_all_at(&head.text()?, 0);
         write().map_err(|source| AuditError::Write { path: self.path.clone(), source })
     }
 
     pub(super) fn synchronise(&self) -> Result<(), AuditError> {
-        self.file.sync_data().map_err(|source| AuditError::Write { path: self.path.clone(), source })
+        self.opened.file.sync_data().map_err(|source| AuditError::Write { path: self.path.clone(), source })
     }
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
         // Not left to the closing: a child that is being started may hold a copy of the descriptor.
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&*self.opened.file, FlockOperation::Unlock);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_head_is_read_as_it_was_written() {

@@ -1,9 +1,11 @@
 //! A line of the log: how it is written, and what holds it in the chain.
 
 use super::AuditEvent;
+use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
+use std::io::{self, BufWriter};
 
 /// Bytes of any one text in a line; the rest is left out. Commands may be megabytes long.
 const LONGEST_TEXT: usize = 8192;
@@ -60,11 +62,42 @@ impl Link {
 
 /// The SHA-256 of some pieces, one after the other.
 pub(super) fn digest(pieces: &[&[u8]]) -> Hash {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut hasher = Sha256::new();
     for piece in pieces {
         hasher.update(piece);
     }
+    finish(hasher)
+}
+
+/// The SHA-256 of a value's JSON, which is nowhere whole: that of many rules is large. That of nothing where there
+/// is none.
+pub(super) fn digest_of_json(value: &impl Serialize) -> Hash {
+    let mut writer = BufWriter::with_capacity(PIECE, Hashing(Sha256::new()));
+    let written = serde_json::to_writer(&mut writer, value).is_ok();
+    match writer.into_inner() {
+        Ok(Hashing(hasher)) if written => finish(hasher),
+        _ => digest(&[]),
+    }
+}
+
+/// How much JSON is hashed at once.
+const PIECE: usize = 4096;
+
+struct Hashing(Sha256);
+
+impl io::Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn finish(hasher: Sha256) -> Hash {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [0; 64];
     for (pair, byte) in text.chunks_exact_mut(2).zip(hasher.finalize()) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
@@ -127,6 +160,15 @@ pub(super) fn read(line: &[u8]) -> Option<Parts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_hashed_piece_by_piece_has_the_same_digest() {
+        for length in [0, 10, PIECE - 1, PIECE, 3 * PIECE + 7] {
+            let value = serde_json::json!({ "text": "é\"".repeat(length), "number": length });
+            let whole = digest(&[value.to_string().as_bytes()]);
+            assert_eq!(digest_of_json(&value).to_string(), whole.to_string(), "{length}");
+        }
+    }
 
     fn event(command: &str) -> AuditEvent {
         AuditEvent::BareRun {

@@ -1,6 +1,7 @@
 //! Appending.
 
 use super::head::{Found, Head, Locked};
+use super::kept::{Kept, Opened};
 use super::line::{self, Link};
 use super::tail::{self, Last, Tail};
 use super::{AuditError, AuditEvent, Lost, Rotation, files, rotation};
@@ -25,7 +26,7 @@ const REFUSALS: u64 = 1000;
 
 /// The log of one state directory.
 ///
-/// Nothing is held open between two lines. Copies share what they have counted.
+/// Copies share what they have counted and what they hold open between two lines.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     pub(super) path: PathBuf,
@@ -33,6 +34,7 @@ pub struct AuditLog {
     pub(super) rotation: Rotation,
     durability: Durability,
     refusals: Arc<Mutex<HashMap<String, u64>>>,
+    kept: Arc<Mutex<Option<Kept>>>,
 }
 
 /// What an acknowledged line survives.
@@ -63,6 +65,7 @@ impl AuditLog {
             rotation: Rotation::default(),
             durability: Durability::default(),
             refusals: Arc::default(),
+            kept: Arc::default(),
         }
     }
 
@@ -114,22 +117,16 @@ impl AuditLog {
     }
 
     fn write(&self, event: &AuditEvent) -> Result<u64, AuditError> {
-        let locked = match Locked::take(&self.head) {
-            Err(AuditError::Open { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                let directory = self.path.parent().unwrap_or(Path::new("/"));
-                private::directory(directory)
-                    .map_err(|source| AuditError::Make { path: directory.to_owned(), source })?;
-                Locked::take(&self.head)?
-            }
-            locked => locked?,
-        };
-        let mut file = self.open()?;
-        let mut size = self.size(&file)?;
-        let mut tail = self.tail(&file, size)?;
+        // Who finds them in use opens its own. What went wrong once is opened anew.
+        let mut slot = self.kept.try_lock().ok();
+        let kept = slot.as_mut().and_then(|slot| slot.take()).filter(Kept::is_ours);
+        let locked = self.lock(kept.as_ref())?;
+        let (mut log, mut size) = self.current(kept.as_ref())?;
+        let mut tail = self.tail(&log.file, size)?;
         let found = locked.read()?;
         if size > 0 && tail.unfinished.is_some() && was_killed(&tail, found) {
             size = size.saturating_sub(tail.unfinished.take().map_or(0, |half| half.bytes));
-            file.set_len(size).map_err(|source| self.failed(source))?;
+            log.file.set_len(size).map_err(|source| self.failed(source))?;
         }
         let Continuation { mut head, gap } = continuation(&tail, found);
         if found == Found::Nothing && gap.is_none() {
@@ -156,39 +153,65 @@ impl AuditLog {
         if may_rotate && size > 0 && size + text.len() as u64 > self.rotation.bytes {
             locked.write(&head)?;
             rotation::rotate(&self.path, self.rotation.keep, &locked, &mut head)?;
-            file = self.open()?;
-            size = 0;
+            (log, size) = (self.open()?.0, 0);
         }
-        append_whole(&mut file, &text, size).map_err(|source| self.failed(source))?;
+        append_whole(&log.file, &text, size).map_err(|source| self.failed(source))?;
         head.last = last;
         if self.durability == Durability::Power {
-            file.sync_data().map_err(|source| self.failed(source))?;
+            log.file.sync_data().map_err(|source| self.failed(source))?;
         }
         locked.write(&head)?;
         if self.durability == Durability::Power {
             locked.synchronise()?;
         }
+        if let Some(slot) = &mut slot {
+            **slot = Some(Kept::new(locked.opened(), log));
+        }
         Ok(last.seq)
     }
 
-    fn open(&self) -> Result<File, AuditError> {
-        OpenOptions::new()
+    fn lock(&self, kept: Option<&Kept>) -> Result<Locked, AuditError> {
+        if let Some(kept) = kept
+            && let Some(locked) = Locked::again(&kept.head, &self.head)?
+        {
+            return Ok(locked);
+        }
+        match Locked::take(&self.head) {
+            Err(AuditError::Open { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let directory = self.path.parent().unwrap_or(Path::new("/"));
+                private::directory(directory)
+                    .map_err(|source| AuditError::Make { path: directory.to_owned(), source })?;
+                Locked::take(&self.head)
+            }
+            locked => locked,
+        }
+    }
+
+    /// The file that is written, and its size.
+    fn current(&self, kept: Option<&Kept>) -> Result<(Opened, u64), AuditError> {
+        if let Some(kept) = kept
+            && let Some(seen) = kept.log.stands_at(&self.path).map_err(|source| self.unreadable(source))?
+        {
+            return Ok((kept.log.clone(), seen.len()));
+        }
+        self.open()
+    }
+
+    fn open(&self) -> Result<(Opened, u64), AuditError> {
+        let wrong = |source| AuditError::Open { path: self.path.clone(), source };
+        let file = OpenOptions::new()
             .read(true)
             .append(true)
             .create(true)
             .mode(0o600)
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(&self.path)
-            .map_err(|source| AuditError::Open { path: self.path.clone(), source })
-    }
-
-    fn size(&self, file: &File) -> Result<u64, AuditError> {
+            .map_err(wrong)?;
         let seen = file.metadata().map_err(|source| self.unreadable(source))?;
         if !seen.is_file() {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            return Err(AuditError::Open { path: self.path.clone(), source });
+            return Err(wrong(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
         }
-        Ok(seen.len())
+        Ok((Opened::new(file, &seen), seen.len()))
     }
 
     /// How the log ends: in an empty file, as the one before it does.
@@ -219,7 +242,7 @@ impl AuditLog {
 }
 
 /// One call for the whole text. What did not fit is taken back, so that the log ends with a whole line.
-fn append_whole(file: &mut File, text: &[u8], size: u64) -> io::Result<()> {
+fn append_whole(mut file: &File, text: &[u8], size: u64) -> io::Result<()> {
     let result = match file.write(text) {
         Ok(count) if count == text.len() => return Ok(()),
         Ok(_) => Err(io::Error::from(io::ErrorKind::StorageFull)),

@@ -29,6 +29,7 @@ mod event;
 mod files;
 mod flaw;
 mod head;
+mod kept;
 mod line;
 mod log;
 mod read;

@@ -2,13 +2,13 @@
 
 use super::NetworkError;
 use super::equip::Equipment;
-use super::witness::Reporter;
+use super::witness::{Attending, Reporter};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
 use stockade_isolate::{BoxFuture, DoorSocketKind, Sandbox, Teller};
-use stockade_net::{Door, DoorKind, Gateway, GatewayOptions, Inward};
+use stockade_net::{Door, DoorKind, Gateway, GatewayOptions, Inward, Witness};
 use stockade_policy::{Event, GatewayPlan, HostStatistics, NetworkStatistics, Publish};
 use tokio::sync::mpsc;
 
@@ -124,16 +124,18 @@ pub(crate) fn open(
     }
     let teller = sandbox.teller();
     let (reporter, records) = Reporter::new(teller.clone(), name);
-    let gateway = Gateway::open(GatewayOptions {
+    let reporter = Arc::new(reporter);
+    let gateway = Arc::new(Gateway::open(GatewayOptions {
         plan: Arc::new(plan.clone()),
         doors,
         reserved: equipment.reserved,
         inward: Some(Arc::new(Inside(Arc::downgrade(sandbox)))),
-        witness: Arc::new(reporter),
+        witness: Arc::clone(&reporter) as Arc<dyn Witness>,
         termination: equipment.termination.clone(),
         vault: equipment.vault.clone(),
-    })?;
-    let handle = NetworkHandle { gateway: Arc::new(gateway), teller };
+    })?);
+    sandbox.attend(Arc::new(Attending { gateway: Arc::downgrade(&gateway), reporter }));
+    let handle = NetworkHandle { gateway, teller };
     Ok(Some(Opened { handle, records, plan: plan.clone() }))
 }
 

@@ -1,9 +1,10 @@
 //! What the gateway tells becomes part of the run's events and of its outcome.
 
-use std::net::SocketAddr;
-use stockade_isolate::{NetNote, Teller};
-use stockade_net::{BoxFuture, NetRecord, Witness};
-use stockade_policy::{Connection, Event, NetRefusal, Reply};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Weak};
+use stockade_isolate::{Attendant, NetNote, Teller, TurnedAway};
+use stockade_net::{BoxFuture, Gateway, NetRecord, Witness};
+use stockade_policy::{Connection, ConnectionVerdict, Event, NetRefusal, Reply, Via};
 use tokio::sync::mpsc;
 
 /// Records that wait for whoever reads a run's events. What comes beyond is in the sums only.
@@ -20,6 +21,11 @@ impl Reporter {
     pub(super) fn new(teller: Teller, sandbox: &str) -> (Self, mpsc::Receiver<Event>) {
         let (records, told) = mpsc::channel(MOST_WAITING);
         (Self { teller, sandbox: sandbox.to_owned(), records }, told)
+    }
+
+    fn tell(&self, connection: Connection) {
+        // Nobody has to read them.
+        let _ = self.records.try_send(Event::Connection(Box::new(connection)));
     }
 }
 
@@ -39,7 +45,7 @@ impl Witness for Reporter {
             .peer
             .and_then(|peer| self.teller.process(peer))
             .map_or((None, None), |process| (Some(process.pid), process.program));
-        let event = Event::Connection(Box::new(Connection {
+        self.tell(Connection {
             sandbox: self.sandbox.clone(),
             via: record.via,
             target: record.target,
@@ -49,14 +55,54 @@ impl Witness for Reporter {
             status: record.status,
             verdict: record.verdict,
             rule: record.rule,
+            reason: record.reason,
             sent: record.sent,
             received: record.received,
             duration_ms: record.duration_ms,
             pid,
             program,
-        }));
-        // Nobody has to read them.
-        let _ = self.records.try_send(event);
+        });
+    }
+}
+
+/// Passes on what the gateway never saw, and has it counted there.
+pub(super) struct Attending {
+    pub(super) gateway: Weak<Gateway>,
+    pub(super) reporter: Arc<Reporter>,
+}
+
+impl Attendant for Attending {
+    fn name_of(&self, address: IpAddr) -> Option<String> {
+        self.gateway.upgrade()?.name_of(address)
+    }
+
+    fn turned_away(&self, away: TurnedAway) {
+        self.counted(&away.host);
+        let (pid, program) =
+            away.process.map_or((None, None), |process| (Some(process.pid), process.program));
+        self.reporter.tell(Connection {
+            sandbox: self.reporter.sandbox.clone(),
+            via: Via::Transparent,
+            target: away.target,
+            address: None,
+            method: None,
+            path: None,
+            status: None,
+            verdict: ConnectionVerdict::Refused,
+            rule: away.rule,
+            reason: Some(away.reason),
+            sent: 0,
+            received: 0,
+            duration_ms: 0,
+            pid,
+            program,
+        });
+    }
+
+    fn counted(&self, host: &str) {
+        if let Some(gateway) = self.gateway.upgrade() {
+            gateway.turned_away(host);
+        }
     }
 }
 

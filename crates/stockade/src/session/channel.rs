@@ -15,7 +15,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use tokio::io::Interest;
-use tokio::net::UnixStream;
+use tokio::io::unix::AsyncFd;
 
 /// Bytes taken at once.
 const CHUNK: usize = 32 * 1024;
@@ -27,7 +27,7 @@ const LONGEST_END: usize = 64 * 1024;
 /// Our end.
 #[derive(Debug)]
 pub(super) struct Channel {
-    socket: UnixStream,
+    socket: AsyncFd<OwnedFd>,
     heard: Vec<u8>,
     /// Where in it the next message begins.
     start: usize,
@@ -49,7 +49,7 @@ impl Channel {
         send(&ours, driver::EMPTY_LINE, SendFlags::NOSIGNAL)?;
         let empty_line = stockade_isolate::unread(&ours)?;
         rustix::io::read(&theirs, &mut [0; driver::EMPTY_LINE.len()])?;
-        let socket = UnixStream::from_std(ours.into())?;
+        let socket = stockade_isolate::watch_reading(ours)?;
         let channel = Self { socket, heard: Vec::new(), start: 0, scanned: 0, shell: None, empty_line };
         Ok((channel, theirs))
     }
@@ -63,7 +63,7 @@ impl Channel {
     /// not waited for.
     pub(super) fn say(&self, text: &[u8]) -> io::Result<()> {
         loop {
-            return match send(&self.socket, text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            return match send(self.socket.get_ref(), text, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Err(Errno::INTR) => continue,
                 Ok(said) if said == text.len() => Ok(()),
                 Ok(_) => Err(io::ErrorKind::WouldBlock.into()),
@@ -74,12 +74,12 @@ impl Channel {
 
     /// Whether nobody is left who could read an order.
     pub(super) fn is_closed(&self) -> bool {
-        stockade_isolate::hung_up(&self.socket)
+        stockade_isolate::hung_up(self.socket.get_ref())
     }
 
     /// How much the shell has not read yet: only what was said at once and read to its end is taken off.
     pub(super) fn unread(&self) -> usize {
-        stockade_isolate::unread(&self.socket).unwrap_or_default()
+        stockade_isolate::unread(self.socket.get_ref()).unwrap_or_default()
     }
 
     /// Whether more is unread than the empty line behind an order. What one costs may differ a little from
@@ -105,7 +105,7 @@ impl Channel {
                 return None;
             }
             let Self { socket, heard, shell, .. } = self;
-            match socket.async_io(Interest::READABLE, || receive(socket, heard, shell)).await {
+            match socket.async_io(Interest::READABLE, |socket| receive(socket, heard, shell)).await {
                 Ok(0) | Err(_) => return None,
                 Ok(_) => {}
             }
@@ -123,7 +123,7 @@ impl Channel {
             if seen > LONGEST {
                 return None;
             }
-            match receive(&self.socket, &mut self.heard, &mut self.shell) {
+            match receive(self.socket.get_ref(), &mut self.heard, &mut self.shell) {
                 Ok(0) | Err(_) => return None,
                 Ok(count) => seen += count,
             }
@@ -144,7 +144,7 @@ impl Channel {
 }
 
 /// Takes what is there. The kernel never joins what different processes wrote.
-fn receive(socket: &UnixStream, heard: &mut Vec<u8>, shell: &mut Option<Pid>) -> io::Result<usize> {
+fn receive(socket: &OwnedFd, heard: &mut Vec<u8>, shell: &mut Option<Pid>) -> io::Result<usize> {
     let mut bytes = [0; CHUNK];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);

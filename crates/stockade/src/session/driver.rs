@@ -9,61 +9,77 @@
 //! Text that does not parse leaves the parser of bash 5.2 in the middle of it: an open `$(` counts its
 //! delimiters below zero, and the next quote that is read is written in front of their array, which ends the
 //! shell some commands later. So nothing is parsed between the text and the `)` that follows it, an error that
-//! has the parser begin anew: a turn is two compound commands, read before the text is. By the rules of
-//! posix the text's own error has ended the shell.
+//! has the parser begin anew: what is done after a text is read before the text is. By the rules of posix the
+//! text's own error has ended the shell.
 //!
-//! A command may make the driver's own variables readonly, or names of others, so that the next text would
-//! not be run and nobody would know. That is looked for at the end of every turn, and such a shell is
-//! replaced. A DEBUG trap, which would run between the driver's own steps, lasts as long as its command.
+//! A command may make the driver's own variable readonly, or a name of another, so that the next text would
+//! not be run and nobody would know. So the end of every turn says what the variable is (`${_sk@A}`), and a
+//! shell whose variable is another one is replaced. A DEBUG trap, which would run between the driver's own
+//! steps, lasts as long as its command.
 //!
-//! A turn is one line, sent when the turn before is over: the shell opens the pipes of its next command (in
-//! a sandbox with a broker the slow part) and waits for the order. The order is one string that ends in NUL:
-//! assignments of the text and the input, or a question about its state.
+//! A turn begins with one line, which lies in the channel before the turn before is over: without asking anybody
+//! the shell then opens the pipes of its next command (in a sandbox with a broker the slow part) and waits for
+//! the order. There is nothing secret in the line, because a command could read it. The order comes when
+//! there is one, in a piece of a fixed size, which the shell reads in one go: assignments of the text and the
+//! input and, with the name of the turn, what is to be done with them; or a question about the shell's state.
+//! The end of the command is said as soon as it is known. The shell tidies up afterwards.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Longer texts go through a file, which the shell reads in one go.
-pub(super) const LONGEST_ORDER: usize = 384;
+/// The size of an order. Longer texts go through a file, which the shell reads in one go, too.
+const ORDER: usize = 512;
 
 /// What a shell is told first. `place` is the directory of its pipes, inside.
+///
+/// `_skT` is a turn from its beginning on, `_skR` and `_skZ` what an order has done: the name of the turn goes
+/// between them. The elements of `_sk` are the status of the command, or the order, at first; the text; its
+/// input; what is done with them; the name of the pipes.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
 \builtin readonly _skB='{
-_skC=
-while [[ ! $_skC ]] && IFS= \builtin read -r -d "" _skO; do \builtin eval "$_skO"; done
-\builtin eval "$_skC" <"$_skI" >&21 2>&22 21>&- 22>&-
-_skS=$? _skC= _skO= _skI=
-if ! { \builtin printf -v _skO 1 && [[ $_skO ]]; }; then
-_skO=:$BASHOPTS:
+_sk=()
+while [[ ! ${_sk[3]-} ]] && \builtin read -r -N 512 "_sk[0]"; do \builtin eval "${_sk[0]}"; done
+\builtin eval "${_sk[3]-}"
+}'
+\builtin readonly _skT='{
+\builtin eval "$_skB" >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2"
+}'
+\builtin readonly _skR='{
+_sk[3]= _sk[0]=
+\builtin eval "${_sk[1]}" <"${_sk[2]}" 2>&22 22>&-
+case ${_sk@a} in a | ax | "")
+_sk=("$?")
+if ! { \builtin printf -v "_sk[1]" 1 && [[ ${_sk[1]-} ]]; }; then
+_sk[1]=:$BASHOPTS:
 POSIXLY_CORRECT=
 \unset -f builtin
 \unset POSIXLY_CORRECT
-if [[ $_skO == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
-if [[ $_skO != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+if [[ ${_sk[1]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
+if [[ ${_sk[1]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
 fi
+esac
 \builtin trap - DEBUG
-_skO=$-
+\builtin printf "E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}"'
+\builtin readonly _skZ='
+if [[ -o posix ]]; then _sk=
+elif [[ $- == *e* ]]; then
 \builtin set +e
-[[ -o posix ]] || \builtin eval ")" || _skI=
-if [[ $_skO == *e* ]]; then \builtin set -e; fi
-}'
-\builtin readonly _skT='{
-_skS=
-\builtin eval "$_skB" 21>"$_skD/$_skP.1" 22>"$_skD/$_skP.2"
-if [[ -R _skS || -R _skC || -R _skO || -R _skI || -R _skP ||
-${_skS@a}${_skC@a}${_skO@a}${_skI@a}${_skP@a} == *[!x]* ]]; then \builtin printf F >&0
-else \builtin printf E >&0
+\builtin eval ")" || _sk=
+\builtin set -e
+else \builtin eval ")" || _sk=
 fi
-\builtin printf "%s %s\1%s\0" >&0 "$_skS" "${PWD-}"'
-\builtin readonly _skQ='\builtin printf "S%s\n" "$PWD" >&0
-\builtin declare -px >&0
-\builtin printf "\0" >&0'
-\builtin trap '_skS=$?
-for ((_skO = 0; _skO < 256; _skO++)); do if [[ $_skO != [1-9] && -S /proc/self/fd/$_skO ]]; then
-\builtin printf "X%s %s\n" "$_skS" "$PWD" >&"$_skO"
-\builtin declare -px >&"$_skO"
-\builtin printf "\0" >&"$_skO"
+}'
+\builtin readonly _skQ='{
+\builtin printf "S%s\n" "$PWD"
+\builtin declare -px
+\builtin printf "\0"
+} >&0'
+\builtin trap '_sk=("$?")
+for ((_sk[1] = 0; _sk[1] < 256; _sk[1]++)); do if [[ ${_sk[1]} != [1-9] && -S /proc/self/fd/${_sk[1]} ]]; then
+\builtin printf "X%s %s\n" "${_sk[0]}" "$PWD" >&"${_sk[1]}"
+\builtin declare -px >&"${_sk[1]}"
+\builtin printf "\0" >&"${_sk[1]}"
 \builtin break
 fi; done' EXIT
 \builtin printf 'H\0' >&0
@@ -75,53 +91,62 @@ fi; done' EXIT
 }
 
 /// Opens the pipes of the next command, which have this name; a command may have changed what the shell knew of
-/// it. The turn's own name is part of what is run, where no command can change it.
-pub(super) fn turn(name: &str, pipes: &str) -> Vec<u8> {
-    format!("_skP={pipes};\\builtin eval \"$_skT {name}; }}\"\n").into_bytes()
-}
-
-/// Where an order's text is.
-pub(super) enum Text<'a> {
-    /// In the order.
-    Here(&'a [u8]),
-    /// In the file of the turn.
-    InFile,
+/// it.
+pub(super) fn turn(pipes: &str) -> Vec<u8> {
+    format!("_sk[4]={pipes};\\builtin eval \"$_skT\"\n").into_bytes()
 }
 
 /// What a command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     Null,
     Pipe,
 }
 
-/// Runs a command in the turn of this name, which waits.
+/// Where an order's text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the order.
+    Here,
+    /// In the file of the turn.
+    InFile,
+}
+
+/// Runs a text in the turn that waits, which has this name from now on: no command before could know it, and
+/// none can change it in what is run.
 ///
-/// An empty line follows, which is read only when the turn is over: a shell that reads it before has lost its
-/// way, and one that has not read the order does not take any. Both show in what is unread.
-pub(super) fn order(name: &str, text: Text<'_>, input: Input) -> Vec<u8> {
+/// The line of the next turn follows, which is read only when this one is over: a shell that reads it before
+/// has lost its way, and one that has not read the order does not take any. Both show in what is unread.
+pub(super) fn order(name: &str, text: &[u8], input: Input) -> (Vec<u8>, Place) {
     let mut order = match input {
-        Input::Null => b"_skI=/dev/null ".to_vec(),
-        Input::Pipe => format!("_skI=\"$_skD/{name}.0\" ").into_bytes(),
+        Input::Null => b"_sk[2]=/dev/null ".to_vec(),
+        Input::Pipe => format!("_sk[2]=\"$_skD/{name}.0\" ").into_bytes(),
     };
-    match text {
-        Text::Here(text) => {
-            order.extend_from_slice(b"_skC=");
-            quote(text, &mut order);
-        }
-        Text::InFile => {
-            let read = format!(";IFS= \\builtin read -r -d \"\" _skC <\"$_skD/{name}.c\"");
+    order.extend_from_slice(format!("_sk[3]=\"$_skR {name}$_skZ\"").as_bytes());
+    let mut here = b" _sk[1]=".to_vec();
+    // Without all the quoting of what is too long anyway.
+    quote(&text[..text.len().min(ORDER)], &mut here);
+    let place = if order.len() + here.len() <= ORDER { Place::Here } else { Place::InFile };
+    match place {
+        Place::Here => order.append(&mut here),
+        Place::InFile => {
+            let read = format!(";IFS= \\builtin read -r -d \"\" \"_sk[1]\" <\"$_skD/{name}.c\"");
             order.extend_from_slice(read.as_bytes());
         }
     }
-    order.push(0);
-    order
+    order.resize(ORDER, b' ');
+    (order, place)
 }
 
-/// What follows an order.
+/// What follows an order where no other turn can.
 pub(super) const EMPTY_LINE: &[u8] = b"\n";
 
 /// Asks for the working directory and the exported variables.
-pub(super) const QUESTION: &[u8] = b"\\builtin eval \"$_skQ\"\0";
+pub(super) fn question() -> Vec<u8> {
+    let mut order = b"\\builtin eval \"$_skQ\"".to_vec();
+    order.resize(ORDER, b' ');
+    order
+}
 
 /// Between the parts of a message. Not a line's end, at which shells write out what they have so far.
 const SEPARATOR: u8 = 1;
@@ -148,14 +173,13 @@ impl Said {
         Some(match kind {
             b'H' => Self::Hello,
             b'E' => {
-                let (status, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
+                let (variable, rest) = cut(rest, rest.iter().position(|byte| *byte == SEPARATOR)?);
                 let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == SEPARATOR)?);
-                Self::End { turn: turn.to_vec(), status: number(status)?, cwd: cwd.to_vec() }
-            }
-            b'F' => {
-                let (_, rest) = cut(rest, rest.iter().position(|byte| *byte == b' ')?);
-                let (cwd, turn) = cut(rest, rest.iter().rposition(|byte| *byte == SEPARATOR)?);
-                Self::Spoiled { turn: turn.to_vec(), cwd: cwd.to_vec() }
+                let (turn, cwd) = (turn.to_vec(), cwd.to_vec());
+                match status(variable) {
+                    Some(status) => Self::End { turn, status, cwd },
+                    None => Self::Spoiled { turn, cwd },
+                }
             }
             b'S' => {
                 let (cwd, exports) = cut(rest, rest.iter().position(|byte| *byte == b'\n')?);
@@ -176,17 +200,27 @@ fn cut(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     (&text[..at], &text[at + 1..])
 }
 
+/// The status a shell's variable holds, where the variable is what it should be.
+fn status(variable: &[u8]) -> Option<i32> {
+    let usual = [&b"declare -a _sk='"[..], b"declare -ax _sk='"];
+    let value = usual.into_iter().find_map(|name| variable.strip_prefix(name))?;
+    number(value.strip_suffix(b"'")?)
+}
+
 fn number(text: &[u8]) -> Option<i32> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A word that means exactly these bytes.
+/// A word that means exactly these bytes. It has as many characters as bytes, whatever the shell's locale is.
 pub(super) fn quote(text: &[u8], to: &mut Vec<u8>) {
-    to.push(b'\'');
+    let plain = text.is_ascii();
+    to.extend_from_slice(if plain { b"'" } else { b"$'" });
     for byte in text {
         match byte {
-            b'\'' => to.extend_from_slice(br"'\''"),
-            byte => to.push(*byte),
+            b'\'' if plain => to.extend_from_slice(br"'\''"),
+            b'\'' | b'\\' if !plain => to.extend_from_slice(&[b'\\', *byte]),
+            byte if byte.is_ascii() => to.push(*byte),
+            byte => to.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
         }
     }
     to.push(b'\'');
@@ -201,18 +235,37 @@ mod tests {
         let mut word = Vec::new();
         quote(b"it's $HOME \\ \"x\"", &mut word);
         assert_eq!(word, br#"'it'\''s $HOME \ "x"'"#);
+        word.clear();
+        quote("it's \\ \u{e9}".as_bytes(), &mut word);
+        assert_eq!(word, br"$'it\'s \\ \xc3\xa9'");
+    }
+
+    #[test]
+    fn orders_have_one_size() {
+        for (text, place) in [("", Place::Here), ("true", Place::Here), (&"x".repeat(ORDER), Place::InFile)] {
+            for input in [Input::Null, Input::Pipe] {
+                let order = order("fff.0123456789abcdef", text.as_bytes(), input);
+                assert_eq!((order.0.len(), order.1), (ORDER, place), "{text}");
+            }
+        }
+        assert_eq!(question().len(), ORDER);
     }
 
     #[test]
     fn messages_are_read() {
         assert_eq!(Said::read(b"H"), Some(Said::Hello));
         let end = Said::End { turn: b"1.a".into(), status: 3, cwd: b"/with space".into() };
-        assert_eq!(Said::read(b"E3 /with space\x011.a"), Some(end));
+        assert_eq!(Said::read(b"Edeclare -a _sk='3'\x01/with space\x011.a"), Some(end));
         let spoiled = Said::Spoiled { turn: b"1.a".into(), cwd: b"/".into() };
-        assert_eq!(Said::read(b"Fecho /\x011.a"), Some(spoiled));
+        for variable in
+            ["", "declare -ar _sk='3'", "declare -a zz='3'", "declare -a _sk='x'", "declare -A _sk='3'"]
+        {
+            let message = format!("E{variable}\x01/\x011.a");
+            assert_eq!(Said::read(message.as_bytes()).as_ref(), Some(&spoiled), "{variable}");
+        }
         let leaving = Said::Leaving { status: 7, cwd: b"/a b".into(), exports: b"declare -x A\n".into() };
         assert_eq!(Said::read(b"X7 /a b\ndeclare -x A\n"), Some(leaving));
-        for nonsense in [&b""[..], b"E", b"E1", b"E1 /", b"Ex /\x011", b"Z", b"X", b"X1", b"S"] {
+        for nonsense in [&b""[..], b"E", b"E1", b"E1\x01/", b"Fx\x01/\x011", b"Z", b"X", b"X1", b"S"] {
             assert_eq!(Said::read(nonsense), None, "{nonsense:?}");
         }
     }

@@ -3,7 +3,6 @@
 use super::house;
 use super::live::{Live, Stage};
 use super::output::Output;
-use super::shell::Pipes;
 use std::time::{Duration, SystemTime};
 use stockade_policy::{
     Event, Exit, HostStatistics, NetworkStatistics, Outcome, Usage, Violation, ViolationKind,
@@ -62,11 +61,11 @@ impl Live {
     pub(super) fn settle(&mut self, exit: Exit) {
         let output = self.output.take();
         self.truncated = output.as_ref().is_some_and(Output::is_truncated);
-        let pipes = output.and_then(|output| output.give_back(&self.walls.directory));
         if self.seat.shell.is_some() {
-            self.end_turn(pipes);
-        } else if let Some(pipes) = pipes {
-            Pipes::remove(&pipes.name, &self.walls.directory);
+            self.end_turn(output);
+        } else {
+            let next = self.next.take();
+            self.drop_pipes(next, output);
         }
         let told = self.walls.sandbox.hear();
         match &self.seat.shell {

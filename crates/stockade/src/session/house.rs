@@ -2,12 +2,14 @@
 
 use super::error::SessionError;
 use super::handle::{Inner, Session};
+use super::memory;
 use super::seat::Seat;
 use super::state::Kept;
 use super::told::without_walls;
 use super::walls::{Standing, Walls};
 use crate::asking::Waiting;
-use crate::connect::connect;
+use crate::connect::{Connected, connect};
+use crate::records::Recorder;
 use crate::running::{Copying, Running};
 use crate::runtime::{Runtime, not_started, time_limit};
 use crate::shell::argv;
@@ -174,30 +176,33 @@ impl Session {
         command: CommandLine,
         wiring: Wiring,
     ) -> Result<(Running, Vec<Event>), SessionError> {
-        if let Ok(mut seat) = self.inner.seat.try_lock() {
-            self.inner.remember(&mut seat).await;
+        let begun = Instant::now();
+        let mut seat = self.inner.seat.try_lock().ok();
+        // The shell says what it exports while everything else is seen to.
+        let question = seat.as_deref_mut().and_then(memory::ask);
+        let judged = self.inner.judge(command, wiring);
+        if let (Some(seat), Some(question)) = (seat.as_deref_mut(), question) {
+            self.inner.listen(seat, question).await;
         }
-        let (runtime, request) = self.inner.request(command)?;
-        let (policy, decision) = runtime.judge(&request)?;
-        let kept = self.inner.common().kept.clone();
-        if decision.verdict == Verdict::Unsandboxed {
-            let prepared = runtime.prepare(request)?;
-            let mut told = without_walls(&prepared.decision);
-            let running = runtime.start(prepared, wiring).await?;
-            told.extend(self.inner.news());
-            return Ok((running, told));
-        }
-        let (walls, mut told) = match self.inner.standing(&policy)? {
-            Some(walls) => (walls, Vec::new()),
-            None => {
+        drop(seat);
+        let (runtime, request, step) = judged?;
+        let (mut told, admitted) = match step {
+            Step::Outside(wiring) => {
+                let prepared = runtime.prepare(request)?;
+                let mut told = without_walls(&prepared.decision);
+                let running = runtime.start(prepared, wiring).await?;
+                told.extend(self.inner.news());
+                return Ok((running, told));
+            }
+            Step::Inside(admitted) => (Vec::new(), *admitted),
+            Step::Rebuild(policy, wiring) => {
                 let mut seat = self.inner.seat.lock().await;
-                self.inner.ensure(&mut seat, &policy).await?
+                let (walls, told) = self.inner.ensure(&mut seat, &policy).await?;
+                (told, Admitted::under(walls, &runtime, &request, wiring)?)
             }
         };
-        let begun = Instant::now();
-        let mut connected = connect(wiring, &walls.plan, &RealFiles).map_err(StartError::from)?;
-        let mut recorder = runtime.keeper().recorder();
-        recorder.start_under(&request, &walls.plan, &walls.digest).map_err(StartError::from)?;
+        let Admitted { walls, mut connected, mut recorder } = admitted;
+        let kept = self.inner.common().kept.clone();
         let command = Command {
             argv: argv(&request.command),
             cwd: kept.cwd.unwrap_or_else(|| walls.plan.workspace.clone()),
@@ -258,7 +263,55 @@ impl Session {
     }
 }
 
+/// How a command beside the shell goes on.
+enum Step {
+    /// Without walls.
+    Outside(Wiring),
+    Inside(Box<Admitted>),
+    /// There are no walls that fit.
+    Rebuild(Arc<Policy>, Wiring),
+}
+
+/// A command that is on record and may start inside.
+struct Admitted {
+    walls: Arc<Walls>,
+    connected: Connected,
+    recorder: Recorder,
+}
+
+impl Admitted {
+    fn under(
+        walls: Arc<Walls>,
+        runtime: &Runtime,
+        request: &Request,
+        wiring: Wiring,
+    ) -> Result<Self, SessionError> {
+        let connected = connect(wiring, &walls.plan, &RealFiles).map_err(StartError::from)?;
+        let mut recorder = runtime.keeper().recorder();
+        recorder.start_under(request, &walls.plan, &walls.digest).map_err(StartError::from)?;
+        Ok(Self { walls, connected, recorder })
+    }
+}
+
 impl Inner {
+    /// What can be done for a command beside the shell without waiting for anybody.
+    fn judge(
+        &self,
+        command: CommandLine,
+        wiring: Wiring,
+    ) -> Result<(Arc<Runtime>, Request, Step), SessionError> {
+        let (runtime, request) = self.request(command)?;
+        let (policy, decision) = runtime.judge(&request)?;
+        if decision.verdict == Verdict::Unsandboxed {
+            return Ok((runtime, request, Step::Outside(wiring)));
+        }
+        let step = match self.standing(&policy)? {
+            Some(walls) => Step::Inside(Box::new(Admitted::under(walls, &runtime, &request, wiring)?)),
+            None => Step::Rebuild(policy, wiring),
+        };
+        Ok((runtime, request, step))
+    }
+
     /// The walls, where they stand under this policy.
     fn standing(&self, policy: &Arc<Policy>) -> Result<Option<Arc<Walls>>, SessionError> {
         let mut common = self.common();

@@ -1,6 +1,6 @@
 //! One command while the shell runs it.
 
-use super::driver::{self, Input, Said, Text};
+use super::driver::{self, Input, Place, Said};
 use super::entry::{self, Entry};
 use super::error::SessionError;
 use super::handle::Inner;
@@ -54,12 +54,15 @@ pub(super) struct Live {
     pub(super) text: OsString,
     /// The name of its turn.
     name: String,
+    place: Place,
     pub(super) begun: Instant,
     since: Moment,
     /// What is to be told next.
     pub(super) queue: VecDeque<Event>,
     /// What happens beside it.
     pub(super) side: mpsc::UnboundedReceiver<Event>,
+    /// What the command after it will print to.
+    pub(super) next: Option<Pipes>,
     /// Absent once everything was taken.
     pub(super) output: Option<Output>,
     pub(super) truncated: bool,
@@ -136,37 +139,43 @@ impl Live {
             parts;
         let begun = Instant::now();
         let shell = seat.shell.as_mut().ok_or(SessionError::Closed)?;
-        let turn = shell.take_turn().ok_or(SessionError::Closed)?;
+        let pipes = shell.take_turn().ok_or(SessionError::Closed)?;
         let directory = &walls.directory;
+        let name = directory.fresh_name();
         let (mut stdin, mut entry) = (None, None);
         let from = match input {
             SessionInput::Null => Input::Null,
             SessionInput::Piped => {
-                let (sender, opening) = Entry::make(directory, &format!("{}.0", turn.name))?;
+                let (sender, opening) = Entry::make(directory, &format!("{name}.0"))?;
                 (stdin, entry) = (Some(sender), Some(opening));
                 Input::Pipe
             }
         };
-        let order = if text.len() <= driver::LONGEST_ORDER {
-            driver::order(&turn.name, Text::Here(text.as_bytes()), from)
-        } else {
+        let (order, place) = driver::order(&name, text.as_bytes(), from);
+        if place == Place::InFile {
             let mut content = text.as_bytes().to_vec();
             content.push(0);
-            directory.file(&format!("{}.c", turn.name), &content)?;
-            driver::order(&turn.name, Text::InFile, from)
-        };
+            directory.file(&format!("{name}.c"), &content)?;
+        }
         let side = walls.ear.listen();
         let told_before = walls.sandbox.hear();
         let network_before = walls.network.as_ref().map(|network| network.statistics());
         let since = Moment::now();
         // A shell that does not take it has ended, which shows next.
-        let _ = shell.channel.say(&order).and_then(|()| shell.channel.say(driver::EMPTY_LINE));
+        let _ = shell.channel.say(&order);
+        // While the command runs, there is time.
+        let next = shell.announce(directory).ok();
+        if next.is_none() {
+            let _ = shell.channel.say(driver::EMPTY_LINE);
+        }
         let sandbox = recorder.name().to_owned();
         let started = Event::Started { sandbox, pid: shell.inner_pid };
         Ok(Self {
             queue: told.into_iter().chain([started]).collect(),
-            output: Some(Output::new(turn.pipes, output_limit)),
-            name: turn.name,
+            output: Some(Output::new(pipes, output_limit)),
+            next,
+            name,
+            place,
             inner,
             walls,
             seat,
@@ -361,18 +370,29 @@ impl Live {
         }
     }
 
-    /// The shell is free: it opens the pipes of the next command while this one's result is on its way.
-    pub(super) fn end_turn(&mut self, pipes: Option<Pipes>) {
+    /// The shell is free, and opens the pipes of the next command while this one's result is on its way.
+    pub(super) fn end_turn(&mut self, last: Option<Output>) {
         // Who was told to end while the shell was done already is ended all the same.
         self.ending.iter().for_each(|process| process.signal(SIGKILL));
         self.leave_nobody();
-        let directory = &self.walls.directory;
-        let armed = self.seat.shell.as_mut().map(|shell| shell.arm(directory, pipes));
-        if !matches!(armed, Some(Ok(()))) || self.forced.is_some() {
-            self.seat.shell = None;
+        match (&mut self.seat.shell, self.next.take()) {
+            (Some(shell), Some(next)) if self.forced.is_none() => shell.end_turn(next, last),
+            (_, next) => {
+                self.seat.shell = None;
+                self.drop_pipes(next, last);
+            }
         }
         self.seat.unasked = true;
         self.inner.spoke.notify_one();
+    }
+
+    /// Nobody will use them any more.
+    pub(super) fn drop_pipes(&self, next: Option<Pipes>, last: Option<Output>) {
+        let directory = &self.walls.directory;
+        let last = last.and_then(|output| output.give_back(directory));
+        for pipes in next.into_iter().chain(last) {
+            Pipes::remove(&pipes.name, directory);
+        }
     }
 
     /// What a command that was told to end started in its last moment has no parent any more. One that starts
@@ -396,7 +416,7 @@ impl Live {
 
     fn remove_names(&mut self) {
         let directory = &self.walls.directory;
-        if self.text.len() > driver::LONGEST_ORDER {
+        if self.place == Place::InFile {
             directory.remove(&format!("{}.c", self.name));
         }
         self.entry = None;

@@ -13,14 +13,27 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// is not kept waiting.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// A question that was put to the shell, and has to be listened for.
+pub(super) struct Asked(());
+
+/// Asks the shell what it exports and where it is, if it has run something since it was asked last.
+pub(super) fn ask(seat: &mut Seat) -> Option<Asked> {
+    let shell = seat.shell.as_ref().filter(|_| seat.unasked)?;
+    seat.unasked = false;
+    shell.channel.say(&driver::question()).is_ok().then_some(Asked(()))
+}
+
 impl Inner {
-    /// Notes what the shell exports and where it is, if it has run something since it was asked last.
+    /// Asks, and notes the answer.
     pub(super) async fn remember(&self, seat: &mut Seat) {
-        let Some(shell) = seat.shell.as_mut().filter(|_| seat.unasked) else { return };
-        seat.unasked = false;
-        if shell.channel.say(driver::QUESTION).is_err() {
-            return;
+        if let Some(asked) = ask(seat) {
+            self.listen(seat, asked).await;
         }
+    }
+
+    /// Notes what the shell says to a question.
+    pub(super) async fn listen(&self, seat: &mut Seat, _: Asked) {
+        let Some(shell) = seat.shell.as_mut() else { return };
         let answer = async {
             match Said::read(&shell.channel.next().await?) {
                 Some(Said::State { cwd, exports }) => Some((cwd, exports)),
@@ -55,6 +68,10 @@ impl Session {
                 let Some(inner) = inner.upgrade() else { return };
                 if let Ok(mut seat) = Arc::clone(&inner.seat).try_lock_owned() {
                     inner.remember(&mut seat).await;
+                    let walls = inner.common().walls.clone();
+                    if let (Some(shell), Some(walls)) = (&mut seat.shell, walls) {
+                        shell.let_go(&walls.directory);
+                    }
                 }
             }
         });

@@ -8,6 +8,8 @@ use tokio::net::unix::pipe;
 
 /// Bytes taken at once.
 const CHUNK: usize = 64 * 1024;
+/// The same of a stream that has not had as many yet: most commands print little.
+const SMALL_CHUNK: usize = 4 * 1024;
 /// What may still lie in a pipe when its command is over; who writes more then is somebody else.
 const MOST_REST: usize = 1024 * 1024;
 
@@ -91,9 +93,10 @@ impl Output {
     ///
     /// Otherwise their names are removed, and what processes that go on print is read and dropped: a server
     /// that nobody listens to must not be ended by the first line it logs.
-    pub(super) fn give_back(self, directory: &RunDirectory) -> Option<Pipes> {
+    pub(super) fn give_back(mut self, directory: &RunDirectory) -> Option<Pipes> {
+        let left = self.is_left();
         let Self { name, streams: [stdout, stderr], .. } = self;
-        if [&stdout, &stderr].iter().all(|stream| stream.state == State::AtEnd) {
+        if left {
             return Some(Pipes { name, stdout: stdout.pipe, stderr: stderr.pipe });
         }
         Pipes::remove(&name, directory);
@@ -101,6 +104,13 @@ impl Output {
             tokio::spawn(stream.drop_all());
         }
         None
+    }
+
+    /// Whether nobody has them open any more. What is in them is dropped.
+    pub(super) fn is_left(&mut self) -> bool {
+        self.left = Some(0);
+        while self.take_rest().is_some() {}
+        self.streams.iter().all(|stream| stream.state == State::AtEnd)
     }
 
     /// Reads one piece. Returns how many bytes there were.
@@ -114,7 +124,9 @@ impl Output {
         if from.state == State::AtEnd {
             return 0;
         }
-        self.buffer.resize(CHUNK, 0);
+        if self.buffer.is_empty() {
+            self.buffer.resize(SMALL_CHUNK, 0);
+        }
         let length = match take(&from.pipe, &mut self.buffer) {
             Ok(0) => {
                 from.state = State::AtEnd;
@@ -131,6 +143,9 @@ impl Output {
         }
         if let Some(left) = &mut self.left {
             *left -= fits as u64;
+        }
+        if length == self.buffer.len() {
+            self.buffer.resize(CHUNK, 0);
         }
         if fits < length && !self.truncated {
             self.truncated = true;

@@ -4,6 +4,7 @@ use super::SessionError;
 use super::channel::Channel;
 use super::directory::RunDirectory;
 use super::driver::{self, Said};
+use super::output::Output;
 use super::tender::{Ear, Tender};
 use crate::asking::Desk;
 use rustix::fs::OFlags;
@@ -27,15 +28,10 @@ pub(super) struct Shell {
     pub(super) pid: Pid,
     /// As the sandbox does.
     pub(super) inner_pid: u32,
-    /// The turn that waits for its order.
-    turn: Option<Turn>,
-}
-
-/// One command's turn.
-#[derive(Debug)]
-pub(super) struct Turn {
-    pub(super) name: String,
-    pub(super) pipes: Pipes,
+    /// What the turn opens that waits for its order.
+    waiting: Option<Pipes>,
+    /// What the command before printed to.
+    resting: Option<Output>,
 }
 
 /// Where a command's output comes from.
@@ -92,28 +88,48 @@ impl Shell {
             return Err(mute());
         }
         let pid = channel.shell().ok_or_else(mute)?;
-        let mut shell = Self { channel, tender, pid, inner_pid, turn: None };
-        shell.arm(directory, None)?;
+        let mut shell = Self { channel, tender, pid, inner_pid, waiting: None, resting: None };
+        shell.waiting = Some(shell.announce(directory)?);
         Ok(shell)
     }
 
-    /// Has the shell open the pipes of its next command: those of the last one, or new ones.
-    pub(super) fn arm(&mut self, directory: &RunDirectory, last: Option<Pipes>) -> Result<(), SessionError> {
-        let pipes = match last {
+    /// The pipes of the command that is given now.
+    pub(super) fn take_turn(&mut self) -> Option<Pipes> {
+        self.waiting.take()
+    }
+
+    /// Has the shell open the pipes of its next command as soon as it is ready for one: those of the last one,
+    /// or new ones.
+    pub(super) fn announce(&mut self, directory: &RunDirectory) -> Result<Pipes, SessionError> {
+        let pipes = match self.reclaim(directory) {
             Some(last) => last.again(directory)?,
             None => Pipes::make(directory)?,
         };
-        let name = directory.fresh_name();
         let failed = |source| SessionError::Pipes { act: "send the next turn", source };
-        let told = driver::turn(&name, &pipes.name);
-        self.channel.say(&told).map_err(failed)?;
-        self.turn = Some(Turn { name, pipes });
-        Ok(())
+        match self.channel.say(&driver::turn(&pipes.name)).map_err(failed) {
+            Ok(()) => Ok(pipes),
+            Err(error) => {
+                Pipes::remove(&pipes.name, directory);
+                Err(error)
+            }
+        }
     }
 
-    /// The pipes of the command that is given now.
-    pub(super) fn take_turn(&mut self) -> Option<Turn> {
-        self.turn.take()
+    /// A command is over; the shell opens the next one's pipes.
+    pub(super) fn end_turn(&mut self, next: Pipes, last: Option<Output>) {
+        (self.waiting, self.resting) = (Some(next), last);
+    }
+
+    /// Gives the pipes of the command before up where somebody still has them open. The shell itself has, for a
+    /// moment after the end.
+    pub(super) fn let_go(&mut self, directory: &RunDirectory) {
+        if self.resting.as_mut().is_some_and(|last| !last.is_left()) {
+            self.reclaim(directory);
+        }
+    }
+
+    fn reclaim(&mut self, directory: &RunDirectory) -> Option<Pipes> {
+        self.resting.take()?.give_back(directory)
     }
 }
 

@@ -43,9 +43,10 @@ async fn commands_that_look_like_our_words() {
     for text in [
         "printf 'E1 0 /\\0'; printf 'R1\\0H\\0X0 /\\n\\0' >&2",
         "for fd in {3..300}; do { printf 'E0 0 /\\0' >&$fd; } 2>/dev/null; done; true",
-        "_skN=1 _skC=echo _skI=/etc/passwd _skS=9; true",
-        "readonly _skB=x _skD=y; true",
-        "unset _skN _skC _skO _skI; true",
+        "_sk=(9 echo /etc/passwd echo x); true",
+        "_sk=9; true",
+        "readonly _skB=x _skD=y _skT=z; true",
+        "unset _sk; true",
         "(for fd in {3..300}; do { printf 'E0 0 /\\0' >&$fd; } 2>/dev/null; done); sleep 0.1",
         "read() { echo mine; }; eval() { echo mine; }; printf() { echo mine; }; command() { :; }",
         "declare() { echo mine; }; .() { :; }; readonly() { :; }; trap() { :; }; unset() { :; }; export() { :; }",
@@ -225,15 +226,15 @@ async fn more_processes_than_can_be_counted() {
 async fn variables_of_the_driver_that_take_no_values() {
     let world = World::new();
     for text in [
-        "readonly _skS=0",
-        "readonly _skC=:",
-        "readonly _skO=x",
-        "readonly _skI=/dev/null",
-        "readonly _skP=x",
-        "declare -n _skC=zz; readonly zz='echo forged ok'",
-        "declare -n _skS=LINENO",
-        "declare -i _skC",
-        "declare -u _skC",
+        "readonly _sk=0",
+        "readonly _sk",
+        "unset _sk; readonly _sk=0",
+        "unset _sk; declare -n _sk=zz; readonly zz='echo forged ok'",
+        "unset _sk; declare -n _sk=zz; zz=()",
+        "unset _sk; declare -n _sk=LINENO",
+        "unset _sk; declare -A _sk",
+        "declare -i _sk",
+        "declare -u _sk",
     ] {
         let session = world.open().await;
         let ran = sh(&session, text).await;
@@ -241,7 +242,7 @@ async fn variables_of_the_driver_that_take_no_values() {
         works(&session).await;
         assert_eq!(sh(&session, "exit_with() { return $1; }; exit_with 3").await.code, 3, "after {text}");
     }
-    for text in ["trap '_skS=0' DEBUG", "trap '_skC=:' DEBUG", "_skP=x", "set -a", "unset PWD; set -u"] {
+    for text in ["trap '_sk=0' DEBUG", "trap '_sk[1]=:' DEBUG", "_sk[4]=x", "set -a", "unset PWD; set -u"] {
         let session = world.open().await;
         sh(&session, text).await;
         let ran = sh(&session, "echo here; (exit 3)").await;

@@ -81,7 +81,8 @@ async fn an_order_that_somebody_else_takes_is_missed() {
     let world = World::new();
     let session = world.open().await;
     for pause in [0, 300] {
-        sh(&session, "(timeout 20 cat <&10 >/dev/null) & sleep 0.2").await;
+        let find = "for fd in {10..30}; do [[ -S /proc/self/fd/$fd ]] && break; done";
+        sh(&session, &format!("{find}; (timeout 20 cat <&$fd >/dev/null) & sleep 0.2")).await;
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let begun = Instant::now();
         let ran = run(&session, SessionCommand::new("echo here")).await;

@@ -1,7 +1,7 @@
 //! Ports that lead in, and ports of this machine that lead out.
 
 use super::internet::{OWN, online};
-use super::{Home, allowing, reported};
+use super::{Home, allowing, connections, reported};
 use crate::support::eventually;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -93,7 +93,11 @@ fn chosen_ports_of_this_machine_can_be_reached() {
         };
         curl(&["--forward-port", "5432"], "http://127.0.0.1:5432/").gives("HOME\n");
         curl(&["--forward-port", "5432"], "http://localhost:5432/").gives("HOME\n");
-        curl(&["--forward-port", "15432:5432"], "http://127.0.0.1:15432/").gives("HOME\n");
+        let events = world.base.join("events.jsonl");
+        let told = ["--forward-port", "15432:5432", "--events", events.to_str().unwrap()];
+        curl(&told, "http://127.0.0.1:15432/").gives("HOME\n");
+        let record = &connections(&events)[0];
+        assert_eq!(record["rule"]["text"], "--forward-port 15432:5432", "{record:#}");
         curl(&["--forward-port", "5432", "--allow-domain", "allow.test"], "http://127.0.0.1:5432/")
             .gives("HOME\n");
         let hits = wanted.hits();

@@ -1,7 +1,7 @@
 //! What is said afterwards about what was refused, and before about what would be.
 
 use super::internet::online;
-use super::{Judged, allowing, with_network};
+use super::{Judged, allowing, connections, with_network};
 use serde_json::{Value, json};
 
 /// How often it is tried: on a machine under load a record may be made before its process is found.
@@ -101,5 +101,65 @@ fn hosts_are_explained() {
         let (_, json) = explain(&[], "allow.test:443");
         assert_eq!(json["connect"]["allowed"], false, "{json:#}");
         assert_eq!(net.asked(), [""; 0], "explaining asks nobody");
+    });
+}
+
+/// What is refused before it comes to the gateway is counted and told like everything else, once.
+#[test]
+fn refused_addresses_are_connections_like_others() {
+    online(|_, world| {
+        let events = world.base.join("events.jsonl");
+        let text = "curl -sS http://203.0.113.13:8080/; curl -sSg 'http://[2001:db8::13]/'; \
+                    curl -sS http://203.0.113.13:8080/; curl -sS http://198.18.99.99/; true";
+        let judged = allowing(world, &["allow.test"])
+            .with("--deny-domain", "203.0.113.13")
+            .with("--events", events.to_str().unwrap())
+            .shell(text);
+        let told = connections(&events);
+        for (target, times) in [("203.0.113.13:8080", 2), ("[2001:db8::13]:80", 1), ("198.18.99.99:80", 1)] {
+            let rows: Vec<_> = told.iter().filter(|row| row["target"] == target).collect();
+            assert_eq!(rows.len(), times, "{target}: {told:#?}");
+            for row in rows {
+                assert_eq!(
+                    (&row["verdict"], &row["via"]),
+                    (&json!("refused"), &json!("transparent")),
+                    "{row:#}"
+                );
+                assert_eq!((&row["sent"], &row["received"]), (&json!(0), &json!(0)), "{row:#}");
+                assert!(row["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{row:#}");
+                // The gateway may be quicker with its no than the news of who connected.
+                if target.starts_with("198") {
+                    continue;
+                }
+                assert!(row["program"].as_str().is_some_and(|program| program.ends_with("/curl")), "{row:#}");
+                if target.starts_with("203") {
+                    assert!(row["rule"]["origin"].is_object(), "{row:#}");
+                }
+            }
+        }
+        let network = &judged.report["network"];
+        assert_eq!(network["refused"], 4, "{network:#}");
+        let host =
+            network["hosts"].as_array().and_then(|all| all.iter().find(|row| row["host"] == "203.0.113.13"));
+        assert_eq!(host.map(|row| &row["refused"]), Some(&json!(2)), "{network:#}");
+        assert_eq!(judged.violations().len(), 4, "{:#?}", judged.violations());
+    });
+}
+
+/// More than a few of one kind are no longer told one by one, and still counted.
+#[test]
+fn floods_of_refusals_are_in_the_sums() {
+    online(|_, world| {
+        let text = "import socket
+for _ in range(300):
+    try: socket.create_connection(('203.0.113.13', 8080))
+    except OSError: pass
+    try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('203.0.113.13', 443))
+    except OSError: pass
+";
+        let judged = allowing(world, &["allow.test"]).program(&["python3", "-c", text]);
+        assert_eq!(judged.report["network"]["refused"], 600, "{:#}", judged.report["network"]);
+        let more = judged.report["moreViolations"].as_u64().unwrap_or_default();
+        assert_eq!(judged.violations().len() as u64 + more, 600, "{more}");
     });
 }

@@ -79,7 +79,8 @@ fn a_shell_that_takes_no_orders_is_given_up() {
         };
         given_up("set -n");
         // Somebody else reads the next one.
-        session.exec().shell("(timeout 20 cat <&10 >/dev/null) & sleep 0.2").exits(0);
+        let find = "for fd in {10..30}; do [[ -S /proc/self/fd/$fd ]] && break; done";
+        session.exec().shell(&format!("{find}; (timeout 20 cat <&$fd >/dev/null) & sleep 0.2")).exits(0);
         given_up("echo here");
     });
 }

@@ -69,6 +69,14 @@ pub(super) enum Call {
         address: u64,
         length: u64,
     },
+    /// A datagram to an address of its own.
+    SendTo {
+        socket: i32,
+        address: u64,
+        length: u64,
+    },
+    /// A socket for echo requests.
+    Ping,
     Unknown,
 }
 
@@ -87,7 +95,7 @@ impl Follow {
 
 impl Call {
     pub(super) fn read(held: &Held) -> Self {
-        let [a, b, c, d, e, _] = held.arguments;
+        let [a, b, c, d, e, f] = held.arguments;
         let at = |directory: u64, address: u64| PathArgument { directory: directory as i32, address };
         match i64::from(held.number) {
             libc::SYS_openat => Self::Open { path: at(a, b), flags: c as i32, mode: d as u32 },
@@ -103,6 +111,8 @@ impl Call {
             libc::SYS_close => Self::Close { number: a as i32 },
             libc::SYS_connect => Self::Connect { socket: a as i32, address: b, length: c },
             libc::SYS_bind => Self::Bind { socket: a as i32, address: b, length: c },
+            libc::SYS_sendto => Self::SendTo { socket: a as i32, address: e, length: f },
+            libc::SYS_socket if is_ping(a, b, c) => Self::Ping,
             libc::SYS_fchmodat => Self::Metadata { path: at(a, b), follow: Follow::Yes },
             libc::SYS_fchmodat2 => {
                 Self::Metadata { path: at(a, b), follow: Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW) }
@@ -153,6 +163,13 @@ impl Call {
     fn old(_held: &Held) -> Self {
         Self::Unknown
     }
+}
+
+fn is_ping(family: u64, kind: u64, protocol: u64) -> bool {
+    const KIND: i32 = 0xf;
+    matches!(family as i32, libc::AF_INET | libc::AF_INET6)
+        && kind as i32 & KIND == libc::SOCK_DGRAM
+        && matches!(protocol as i32, libc::IPPROTO_ICMP | libc::IPPROTO_ICMPV6)
 }
 
 fn here(address: u64) -> PathArgument {

@@ -81,14 +81,32 @@ impl Caller<'_> {
 
     /// A copy of one of the caller's descriptors.
     pub(super) fn descriptor(&self, number: i32) -> Result<OwnedFd, Errno> {
-        let mut got = sys::descriptor_of(self.held.thread, number);
-        // Before Linux 6.9 only whole processes have such a descriptor.
-        if got.as_ref().err() == Some(&Errno::INVAL) {
-            let leader = self.status("Tgid:").and_then(|text| text.parse().ok()).ok_or(Errno::ACCESS)?;
-            got = sys::descriptor_of_process(leader, number);
-        }
+        let known = self.broker.memory().handle(self.held.thread);
+        let got = match known.map(|handle| sys::descriptor_of(&handle, number)) {
+            // The number belonged to another thread then.
+            None | Some(Err(Errno::SRCH)) => {
+                self.handle().and_then(|handle| sys::descriptor_of(&handle, number))
+            }
+            Some(got) => got,
+        };
         self.still_there()?;
         got.map_err(|errno| if errno == Errno::BADF { errno } else { Errno::ACCESS })
+    }
+
+    /// A handle to the thread, or to its process: they share their descriptors.
+    fn handle(&self) -> Result<Arc<OwnedFd>, Errno> {
+        let handle = match sys::handle_to_thread(self.held.thread) {
+            // Before Linux 6.9 only whole processes have such a handle.
+            Err(Errno::INVAL) => {
+                let leader = self.status("Tgid:").and_then(|text| text.parse().ok()).ok_or(Errno::ACCESS)?;
+                sys::handle_to_process(leader)
+            }
+            other => other,
+        };
+        let handle = Arc::new(handle?);
+        self.still_there()?;
+        self.broker.memory().remember_handle(self.held.thread, &handle);
+        Ok(handle)
     }
 
     /// As long as it waits, its number means the same thread.

@@ -24,6 +24,10 @@ pub(crate) enum Said {
     Refused(Noted),
     /// One more of what was refused often enough to be only counted.
     OneMore,
+    /// A connection, or a datagram, was refused before it came to the gateway.
+    TurnedAway { noted: Noted, away: Away },
+    /// One more of those.
+    OneMoreAway(Away),
     /// A call waits for an answer.
     Ask { id: u64, noted: Noted },
     /// Somebody allowed this, and only the launcher can do it.
@@ -32,6 +36,20 @@ pub(crate) enum Said {
     Origin { from: SocketAddr, who: Who },
     /// Who made a connection, where that is known.
     Connected { id: u64, who: Option<Who> },
+}
+
+/// What was refused before it came to the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Away {
+    pub(crate) to: SocketAddr,
+    pub(crate) over: Transport,
+}
+
+/// What would have carried it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Transport {
+    Tcp,
+    Udp,
 }
 
 /// A process inside.

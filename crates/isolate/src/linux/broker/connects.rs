@@ -2,6 +2,7 @@
 
 use super::act::Answer;
 use super::channel::{Said, Who};
+use super::datagrams::{datagram_without_network, subject};
 use super::process::Broker;
 use super::trial::Trial;
 use rustix::fd::OwnedFd;
@@ -19,7 +20,7 @@ use stockade_policy::{
 
 /// Connections that are remembered.
 const MOST: usize = 256;
-const NAME_PORT: u16 = 53;
+pub(super) const NAME_PORT: u16 = 53;
 const NO_NETWORK: &str = "no network is allowed, the sandbox has only its own loopback";
 
 /// What is known about the network.
@@ -33,7 +34,7 @@ pub(super) struct Network {
 
 /// What judges addresses.
 #[derive(Clone)]
-enum Kind {
+pub(super) enum Kind {
     /// Nothing: it is the host's.
     Host,
     /// There is only loopback.
@@ -59,6 +60,11 @@ impl Network {
             }
         };
         Self { kind, version: 0, connections: VecDeque::new(), count: 0 }
+    }
+
+    /// What judges addresses.
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
     }
 
     fn remember(&mut self, to: SocketAddr, who: Who) -> u64 {
@@ -133,21 +139,24 @@ impl Trial<'_> {
             Kind::Host => Ok(None),
             Kind::Loopback => {
                 if !is_loopback(to.ip()) && to.port() != 0 {
-                    let datagrams = sockopt::socket_type(socket) == Ok(SocketType::DGRAM);
-                    let kind = if datagrams && to.port() == NAME_PORT {
-                        ViolationKind::Resolve
+                    if sends_datagrams(socket) {
+                        let (kind, refusal) = datagram_without_network(to);
+                        self.record(kind, subject(kind, to), &refusal);
                     } else {
-                        ViolationKind::Connect
-                    };
-                    self.record(kind, to.to_string(), &no_network());
+                        self.record(ViolationKind::Connect, to.to_string(), &no_network());
+                    }
                 }
                 Ok(None)
             }
             Kind::Gateway(judge) => {
-                let leads_to_gateway =
-                    is_loopback(to.ip()) || lent_number(to.ip()).is_some() || to.port() == NAME_PORT;
-                if !leads_to_gateway && let Some((kind, subject, refusal)) = refused(&judge, to) {
-                    self.record(kind, subject, &refusal);
+                // Connecting sends nothing where it is about datagrams, and programs do it to put addresses
+                // in order. What they send afterwards goes nowhere, and that is told.
+                let leads_on = is_loopback(to.ip())
+                    || lent_number(to.ip()).is_some()
+                    || to.port() == NAME_PORT
+                    || sends_datagrams(socket);
+                if !leads_on && let Some((kind, subject, refusal)) = refused(&judge, to) {
+                    self.turn_away(kind, subject, &refusal, to);
                     return Err(Answer::Refused(Errno::CONNREFUSED));
                 }
                 let who = self.caller.identity();
@@ -175,7 +184,11 @@ fn refused(judge: &NetJudge, to: SocketAddr) -> Option<(ViolationKind, String, R
     }
 }
 
-fn no_network() -> Refusal {
+pub(super) fn sends_datagrams(socket: &OwnedFd) -> bool {
+    sockopt::socket_type(socket) == Ok(SocketType::DGRAM)
+}
+
+pub(super) fn no_network() -> Refusal {
     Refusal {
         rule: None,
         reason: NO_NETWORK.into(),
@@ -193,7 +206,7 @@ fn read_plan(file: OwnedFd) -> Result<GatewayPlan, Errno> {
 }
 
 /// The address in a `sockaddr_in` or `sockaddr_in6`.
-fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
+pub(super) fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
     let ip = match family {
@@ -205,12 +218,12 @@ fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
 }
 
 /// One spelling for an address: IPv4 in IPv6 clothes is IPv4, and flow and scope do not count.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// The unspecified address means this very machine, too.
-fn is_loopback(address: IpAddr) -> bool {
+pub(super) fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified()
 }
 

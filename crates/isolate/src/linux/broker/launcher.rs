@@ -86,6 +86,15 @@ impl BrokerHandle {
         sys::ended_well(self.pidfd.as_fd())
     }
 
+    /// Waits until it has ended, and reaps it.
+    pub(crate) async fn ended(&self) {
+        // Where that cannot be waited for, whoever lets go of it last blocks for it.
+        let Ok(watched) = self.pidfd.try_clone().and_then(sys::watch) else { return };
+        if watched.readable().await.is_ok() {
+            let _ = sys::reap_pidfd(self.pidfd.as_fd());
+        }
+    }
+
     /// Tells the broker something.
     pub(crate) fn tell(&self, told: &Told, descriptor: Option<&OwnedFd>) -> Result<(), Errno> {
         channel::send(self.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT)

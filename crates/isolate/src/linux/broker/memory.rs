@@ -2,7 +2,7 @@
 //!
 //! A file mask and a working directory only change through calls that are held, too; then everything is
 //! forgotten. What is remembered is also forgotten after a moment, because numbers of threads are used
-//! again.
+//! again. A handle to a thread is the one thing that never means another one.
 
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
@@ -25,6 +25,7 @@ struct Known {
     since: Instant,
     mask: Option<u32>,
     directory: Option<Arc<OwnedFd>>,
+    handle: Option<Arc<OwnedFd>>,
 }
 
 impl Memory {
@@ -38,6 +39,11 @@ impl Memory {
         self.get(thread)?.directory.clone()
     }
 
+    /// The thread itself.
+    pub(super) fn handle(&self, thread: u32) -> Option<Arc<OwnedFd>> {
+        self.get(thread)?.handle.clone()
+    }
+
     pub(super) fn remember_mask(&mut self, thread: u32, mask: u32) {
         if let Some(known) = self.entry(thread) {
             known.mask = Some(mask);
@@ -47,6 +53,12 @@ impl Memory {
     pub(super) fn remember_directory(&mut self, thread: u32, directory: &Arc<OwnedFd>) {
         if let Some(known) = self.entry(thread) {
             known.directory = Some(Arc::clone(directory));
+        }
+    }
+
+    pub(super) fn remember_handle(&mut self, thread: u32, handle: &Arc<OwnedFd>) {
+        if let Some(known) = self.entry(thread) {
+            known.handle = Some(Arc::clone(handle));
         }
     }
 
@@ -67,7 +79,7 @@ impl Memory {
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
-        let fresh = || Known { since: Instant::now(), mask: None, directory: None };
+        let fresh = || Known { since: Instant::now(), mask: None, directory: None, handle: None };
         let known = self.known.entry(thread).or_insert_with(fresh);
         if known.since.elapsed() >= A_MOMENT {
             *known = fresh();

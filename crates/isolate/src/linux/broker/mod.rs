@@ -16,6 +16,7 @@ mod caller;
 mod channel;
 mod connects;
 mod contents;
+mod datagrams;
 mod deeds;
 mod deferred;
 mod launcher;
@@ -33,7 +34,7 @@ mod tally;
 mod trial;
 mod worker;
 
-pub(crate) use channel::{Noted, Said, Told, Who};
+pub(crate) use channel::{Away, Noted, Said, Told, Transport, Who};
 pub(crate) use deeds::perform;
 pub(crate) use launcher::{BrokerHandle, Spoken};
 pub(crate) use tally::{Tally, Telling};

@@ -10,6 +10,7 @@ use super::worker;
 use crate::linux::script::Caller;
 use crate::linux::seccomp;
 use crate::linux::sys::{self, Held, Listener};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, IoSliceMut};
@@ -24,12 +25,16 @@ use stockade_policy::{Glob, GuardPlace, Judge, List, MountKind, Plan, RootView};
 /// Calls that may take their time at once.
 const MOST_ASIDE: usize = 512;
 pub(super) const STACK: usize = 256 * 1024;
+/// What a first process without anybody inside has left to do.
+const LAST_MOMENTS: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// What all threads of the broker share.
 pub(super) struct Broker {
     pub(super) listener: Listener,
     pub(super) judge: Judge,
     pub(super) plan: Arc<Plan>,
+    /// The first process.
+    init: OwnedFd,
     /// The host's /proc, in which held threads have the numbers we are told.
     pub(super) proc: OwnedFd,
     /// /proc/self/fd, for the paths of our own descriptors.
@@ -89,7 +94,6 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     // The first process may now close itself to everybody, us included.
     rustix::net::send(&given.from_init, &[1], SendFlags::NOSIGNAL)
         .map_err(at("speak to the first process"))?;
-    drop(given.init);
     let judge = Judge::new(&given.plan);
     let Handed { listener, root, unmasked } =
         receive_listener(&given.from_init).map_err(at("get the held calls"))?;
@@ -104,6 +108,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         judge,
         network: Mutex::new(Network::new(&given.plan)),
         plan: given.plan,
+        init: given.init,
         proc,
         own_descriptors: own,
         unmasked,
@@ -164,6 +169,14 @@ fn receive_listener(from: &OwnedFd) -> Result<Handed, Errno> {
 }
 
 impl Broker {
+    /// Ends, after the first process if that does not take long. Whoever goes last takes the sandbox's mounts
+    /// apart, and a command has ended when the first process has: nobody waits for us.
+    pub(super) fn leave(&self) -> ! {
+        let mut ended = [PollFd::new(&self.init, PollFlags::IN)];
+        let _ = poll(&mut ended, Some(&LAST_MOMENTS));
+        sys::exit_now(0)
+    }
+
     /// Tells the launcher. It reads at all times, so that this waits for a moment at most.
     pub(super) fn say(&self, said: &Said) {
         // If it is gone the main thread ends us.

@@ -62,6 +62,7 @@ impl Trial<'_> {
         let address = self.address(address, length)?;
         if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
             sys::bind_raw(&socket, &address)?;
+            self.note_bound(&socket);
             return Ok(Answer::DONE);
         }
         let path = match unix_path(&address)? {
@@ -91,7 +92,7 @@ impl Trial<'_> {
         }))
     }
 
-    fn address(&self, address: u64, length: u64) -> Result<Vec<u8>, Errno> {
+    pub(super) fn address(&self, address: u64, length: u64) -> Result<Vec<u8>, Errno> {
         if !(2..=LONGEST).contains(&length) {
             return Err(Errno::INVAL);
         }

@@ -32,10 +32,15 @@ pub(crate) enum Telling {
 
 impl Tally {
     pub(crate) fn of(&mut self, kind: ViolationKind, subject: &str) -> Telling {
-        self.of_then(kind, subject, Instant::now())
+        self.of_then(kind, subject, MOST_OF_ONE, Instant::now())
     }
 
-    fn of_then(&mut self, kind: ViolationKind, subject: &str, now: Instant) -> Telling {
+    /// For what programs repeat by themselves, like datagrams: only the first is told.
+    pub(crate) fn first_of(&mut self, kind: ViolationKind, subject: &str) -> Telling {
+        self.of_then(kind, subject, 1, Instant::now())
+    }
+
+    fn of_then(&mut self, kind: ViolationKind, subject: &str, most: u32, now: Instant) -> Telling {
         if self.begun.is_none_or(|begun| now.duration_since(begun) > MEMORY) {
             self.begun = Some(now);
             self.told.clear();
@@ -43,7 +48,7 @@ impl Tally {
         let full = self.told.len() >= MOST_SUBJECTS;
         let key = (kind, subject.to_owned());
         match self.told.get_mut(&key) {
-            Some(times) if *times >= MOST_OF_ONE => Telling::AsOneMore,
+            Some(times) if *times >= most => Telling::AsOneMore,
             Some(times) => {
                 *times += 1;
                 Telling::InFull
@@ -71,7 +76,15 @@ mod tests {
         let told = names.filter(|name| tally.of(ViolationKind::Read, name) == Telling::InFull).count();
         assert_eq!(told, MOST_SUBJECTS - 2);
         let later = Instant::now() + 2 * MEMORY;
-        assert_eq!(tally.of_then(ViolationKind::Read, "/x", later), Telling::InFull);
-        assert_eq!(tally.of_then(ViolationKind::Read, "/another", later), Telling::InFull);
+        assert_eq!(tally.of_then(ViolationKind::Read, "/x", MOST_OF_ONE, later), Telling::InFull);
+        assert_eq!(tally.of_then(ViolationKind::Read, "/another", MOST_OF_ONE, later), Telling::InFull);
+    }
+
+    #[test]
+    fn what_programs_repeat_is_told_once() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.first_of(ViolationKind::Connect, "a:443/udp"), Telling::InFull);
+        assert_eq!(tally.first_of(ViolationKind::Connect, "a:443/udp"), Telling::AsOneMore);
+        assert_eq!(tally.first_of(ViolationKind::Connect, "b:443/udp"), Telling::InFull);
     }
 }

@@ -2,11 +2,12 @@
 
 use super::act::Answer;
 use super::caller::Caller;
-use super::channel::{Noted, Said};
+use super::channel::{Away, Noted, Said, Transport};
 use super::deeds::Deed;
 use super::questions::Subject;
 use super::tally::Telling;
 use rustix::io::Errno;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use stockade_policy::{Check, Judgement, Refusal, Switch, ViolationKind};
@@ -158,7 +159,17 @@ impl<'a> Trial<'a> {
         });
     }
 
-    fn note(&self, kind: ViolationKind, subject: String, refusal: &Refusal) -> Noted {
+    /// Records a connection that is refused before it comes to the gateway.
+    pub(super) fn turn_away(&self, kind: ViolationKind, subject: String, refusal: &Refusal, to: SocketAddr) {
+        let away = Away { to, over: Transport::Tcp };
+        let telling = self.caller.broker.tally().of(kind, &subject);
+        self.caller.broker.say(&match telling {
+            Telling::InFull => Said::TurnedAway { noted: self.note(kind, subject, refusal), away },
+            Telling::AsOneMore => Said::OneMoreAway(away),
+        });
+    }
+
+    pub(super) fn note(&self, kind: ViolationKind, subject: String, refusal: &Refusal) -> Noted {
         let who = self.caller.identity();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Noted {

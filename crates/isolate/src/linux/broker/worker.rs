@@ -46,8 +46,8 @@ fn work(broker: &Arc<Broker>) {
             }
             // The caller died before it was heard.
             Err(Errno::NOENT | Errno::INTR) if broker.listener.has_callers() => {}
-            // Nobody is left. Whoever comes to look for us should find that we are gone already.
-            Err(_) => sys::exit_now(0),
+            // Nobody is left.
+            Err(_) => broker.leave(),
         }
     }
 }
@@ -80,6 +80,8 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
         Call::Close { number } => trial.close(number),
         Call::Connect { socket, address, length } => trial.connect(socket, address, length),
         Call::Bind { socket, address, length } => trial.bind(socket, address, length),
+        Call::SendTo { socket, address, length } => trial.send_to(socket, address, length),
+        Call::Ping => Ok(trial.ping()),
         Call::Unknown => match broker.refused_by_table(held) {
             Some(refused) => Ok(trial.refuse_call(refused)),
             None => Ok(Answer::Refused(Errno::NOSYS)),

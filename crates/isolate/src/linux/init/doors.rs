@@ -3,7 +3,7 @@
 use super::{Built, During};
 use crate::linux::doors::{DoorStep, TRANSPARENT_PORT};
 use crate::linux::script::{Network, Script};
-use crate::linux::sys::{self, Reach};
+use crate::linux::sys::{self, Carries, Reach};
 use crate::linux::wire::{MAX_DOORS, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, IoSlice};
@@ -11,13 +11,14 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 use std::mem::MaybeUninit;
 
 /// Builds the network. The sockets are closed here once they are sent.
-pub(super) fn build(script: &Script, control: &OwnedFd) -> Built {
-    let doors = match &script.network {
-        Network::Host => return Ok(()),
-        Network::Loopback => return sys::raise_loopback().during(Step::Network),
-        Network::Gateway(doors) => doors,
-    };
-    sys::raise_loopback().during(Step::Network)?;
+pub(super) fn build(script: &Script, loopback: super::Loopback, control: &OwnedFd) -> Built {
+    if matches!(script.network, Network::Host) {
+        return Ok(());
+    }
+    if loopback == super::Loopback::Down {
+        sys::raise_loopback().during(Step::Network)?;
+    }
+    let Network::Gateway(doors) = &script.network else { return Ok(()) };
     let reach = sys::lead_everything_to(TRANSPARENT_PORT).during(Step::Gateway)?;
     for (number, doors) in doors.chunks(MAX_DOORS).enumerate() {
         open_and_send(doors, number * MAX_DOORS, reach, control)?;
@@ -37,6 +38,8 @@ fn open_and_send(doors: &[DoorStep], first: usize, reach: Reach, control: &Owned
             Ok(socket) => socket,
             // Without it connections to there are refused, and programs try the other protocol.
             Err(_) if door.address.is_ipv6() => continue,
+            // It only tells of what went nowhere.
+            Err(_) if door.carries == Carries::Refusals => continue,
             Err(error) => return Err(error).during_mount(Step::Doors, first + at),
         };
         numbers[count] = (first + at + 1) as u16;

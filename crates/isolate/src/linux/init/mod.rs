@@ -55,12 +55,23 @@ pub(super) struct Workspace {
     pub(super) stack: Vec<u8>,
     /// What is taken of the host's files, one for each mount of the script.
     trees: Vec<Option<OwnedFd>>,
+    pub(super) loopback: Loopback,
+}
+
+/// The loopback of the sandbox's own network.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loopback {
+    /// It is to be set up.
+    Down,
+    /// Somebody has done so already.
+    Up,
 }
 
 impl Workspace {
     pub(super) fn new(script: &Script) -> Self {
         const STACK: usize = 64 * 1024;
-        Self { stack: vec![0; STACK], trees: script.steps.iter().map(|_| None).collect() }
+        let trees = script.steps.iter().map(|_| None).collect();
+        Self { stack: vec![0; STACK], trees, loopback: Loopback::Down }
     }
 }
 
@@ -97,7 +108,7 @@ pub(super) fn run(
 }
 
 fn build(script: &Script, workspace: &mut Workspace, control: &OwnedFd) -> Built<Option<OwnedFd>> {
-    doors::build(script, control)?;
+    doors::build(script, workspace.loopback, control)?;
     let usual = raise_descriptor_limit();
     let unmasked = walls::build(script, &mut workspace.trees, || wait_for_go(control))?;
     rustix::process::setrlimit(Resource::Nofile, usual).during(Step::Serve)?;

@@ -62,23 +62,30 @@ pub(crate) fn unshare_file_mask() -> Result<(), Errno> {
     check(unsafe { libc::unshare(libc::CLONE_FS) }.into()).map(drop)
 }
 
-/// A descriptor of another thread's.
-pub(crate) fn descriptor_of(thread: u32, number: i32) -> Result<OwnedFd, Errno> {
+/// What means a thread for as long as we keep it.
+pub(crate) fn handle_to_thread(thread: u32) -> Result<OwnedFd, Errno> {
     const PIDFD_THREAD: i32 = libc::O_EXCL;
-    take_descriptor(thread, PIDFD_THREAD, number)
+    open_handle(thread, PIDFD_THREAD)
 }
 
-/// A descriptor of another process's, by the number of the process itself.
-pub(crate) fn descriptor_of_process(process: u32, number: i32) -> Result<OwnedFd, Errno> {
-    take_descriptor(process, 0, number)
+/// What means a process for as long as we keep it.
+pub(crate) fn handle_to_process(process: u32) -> Result<OwnedFd, Errno> {
+    open_handle(process, 0)
 }
 
-fn take_descriptor(of: u32, flags: i32, number: i32) -> Result<OwnedFd, Errno> {
-    // SAFETY: numbers only; both descriptors are new and ours.
+fn open_handle(to: u32, flags: i32) -> Result<OwnedFd, Errno> {
+    // SAFETY: numbers only; the descriptor is new and ours.
     unsafe {
-        let pidfd = check(libc::syscall(libc::SYS_pidfd_open, of, flags))?;
-        let pidfd = OwnedFd::from_raw_fd(pidfd as i32);
-        let descriptor = check(libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0))?;
+        let handle = check(libc::syscall(libc::SYS_pidfd_open, to, flags))?;
+        Ok(OwnedFd::from_raw_fd(handle as i32))
+    }
+}
+
+/// A copy of a descriptor of another thread's or process's.
+pub(crate) fn descriptor_of(handle: &OwnedFd, number: i32) -> Result<OwnedFd, Errno> {
+    // SAFETY: numbers only; the descriptor is new and ours.
+    unsafe {
+        let descriptor = check(libc::syscall(libc::SYS_pidfd_getfd, handle.as_raw_fd(), number, 0))?;
         Ok(OwnedFd::from_raw_fd(descriptor as i32))
     }
 }

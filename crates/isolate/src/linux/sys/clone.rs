@@ -21,24 +21,29 @@ pub(crate) enum Side {
 /// The child is a copy of one thread of a program that may have many: until it exits it may only read
 /// memory prepared before and make system calls.
 pub(crate) fn clone_init(namespaces: c_int) -> Result<Side, Errno> {
+    Ok(match clone_process(namespaces)? {
+        (0, _) => Side::Init,
+        // SAFETY: the kernel just gave us this descriptor and nobody else knows it.
+        (pid, pidfd) => Side::Launcher { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } },
+    })
+}
+
+/// The same, as the kernel tells it: 0 in the new process, its id and a descriptor of it in the other.
+pub(super) fn clone_process(flags: c_int) -> Result<(u32, c_int), Errno> {
     let mut pidfd: c_int = -1;
     // SAFETY: no CLONE_VM and a null stack make this a fork: the child goes on with a copy of this stack.
     // `pidfd` outlives the call and is written by the kernel in the parent before it returns.
     let pid = check(unsafe {
         libc::syscall(
             libc::SYS_clone,
-            libc::c_long::from(namespaces | libc::CLONE_PIDFD),
+            libc::c_long::from(flags | libc::CLONE_PIDFD),
             std::ptr::null_mut::<c_void>(),
             &raw mut pidfd,
             0,
             0,
         )
     })?;
-    if pid == 0 {
-        return Ok(Side::Init);
-    }
-    // SAFETY: the kernel just gave us this descriptor and nobody else knows it.
-    Ok(Side::Launcher { pid: pid as u32, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
+    Ok((pid as u32, pidfd))
 }
 
 /// A body and what it works on, handed to a process that shares our memory.

@@ -3,17 +3,22 @@
 use super::check;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, listen, socket_with, sockopt};
 use std::net::SocketAddr;
 
 /// Connections that may wait to be accepted; the kernel cuts it to its own limit.
 const BACKLOG: i32 = 4096;
+/// The kinds of messages that say so, of both protocols.
+const ICMP_UNREACHABLE: u32 = 3;
+const ICMPV6_UNREACHABLE: u32 = 1;
 
 /// What travels over a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     Streams,
     Datagrams,
+    /// The kernel's words that a datagram could not be delivered.
+    Refusals,
 }
 
 /// A socket that takes what comes to this address.
@@ -22,6 +27,7 @@ pub(crate) fn listen_at(address: SocketAddr, carries: Carries) -> Result<OwnedFd
     let kind = match carries {
         Carries::Streams => SocketType::STREAM,
         Carries::Datagrams => SocketType::DGRAM,
+        Carries::Refusals => return hear_refusals(family),
     };
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     if address.is_ipv6() {
@@ -51,20 +57,37 @@ fn tell_destinations(socket: &OwnedFd, address: SocketAddr) -> Result<(), Errno>
     switch_on(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
 }
 
+/// A socket that hears of every datagram for which nobody was there, and of nothing else.
+fn hear_refusals(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    const FILTER: i32 = 1;
+    let four = family == AddressFamily::INET;
+    let protocol = if four { ipproto::ICMP } else { ipproto::ICMPV6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(family, SocketType::RAW, flags, Some(protocol))?;
+    // A bit that is set keeps messages of that kind away.
+    if four {
+        let others: u32 = !(1 << ICMP_UNREACHABLE);
+        set(&socket, libc::SOL_RAW, FILTER, &others)?;
+    } else {
+        let mut others = [u32::MAX; 8];
+        others[0] = !(1 << ICMPV6_UNREACHABLE);
+        set(&socket, libc::SOL_ICMPV6, FILTER, &others)?;
+    }
+    Ok(socket)
+}
+
 fn switch_on(socket: &OwnedFd, level: i32, option: i32) -> Result<(), Errno> {
     let on: libc::c_int = 1;
-    // SAFETY: the kernel reads one int, which outlives the call.
+    set(socket, level, option, &on)
+}
+
+/// Sets an option whose value is made of whole numbers.
+fn set<T: Copy>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> Result<(), Errno> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of a value that outlives the call.
     check(
-        unsafe {
-            libc::setsockopt(
-                socket.as_raw_fd(),
-                level,
-                option,
-                (&raw const on).cast(),
-                size_of::<libc::c_int>() as libc::socklen_t,
-            )
-        }
-        .into(),
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) }
+            .into(),
     )
     .map(drop)
 }

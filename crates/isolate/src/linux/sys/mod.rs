@@ -6,6 +6,7 @@
 
 mod broker;
 mod clone;
+mod helper;
 mod image;
 mod landlock;
 mod listen;
@@ -22,10 +23,11 @@ mod unread;
 mod watch;
 
 pub(crate) use broker::{
-    Forked, bind_raw, connect_raw, descriptor_of, descriptor_of_process, enter_namespaces, fork_broker,
-    keep_only_tracing, unshare_file_mask,
+    Forked, bind_raw, connect_raw, descriptor_of, enter_namespaces, fork_broker, handle_to_process,
+    handle_to_thread, keep_only_tracing, unshare_file_mask,
 };
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
+pub(crate) use helper::Helper;
 pub(crate) use image::{Exec, ImageBuilder};
 pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_rights};
 pub(crate) use listen::{Carries, listen_at, stream_socket};
@@ -40,7 +42,7 @@ pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, forget_handlers, unblock_signals};
 pub(crate) use target::{read_memory, read_string};
 pub use unread::{hung_up, unread};
-pub use watch::watch;
+pub use watch::{watch, watch_reading};
 
 use rustix::io::Errno;
 

@@ -15,6 +15,21 @@ pub(crate) fn block_all_signals() {
     }
 }
 
+/// Does something during which no signal reaches this thread, nor a process it makes.
+pub(super) fn with_signals_blocked<T>(act: impl FnOnce() -> T) -> T {
+    let mut usual = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: both sets are written before they are read: by sigfillset, and by the call that tells the old one.
+    unsafe {
+        let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), usual.as_mut_ptr());
+    }
+    let done = act();
+    // SAFETY: as above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, usual.as_ptr(), std::ptr::null_mut()) };
+    done
+}
+
 /// A descriptor that is readable when a child has ended. SIGCHLD must be blocked.
 pub(crate) fn child_signals() -> Result<OwnedFd, Errno> {
     // SAFETY: the set is emptied before use and outlives the call; the descriptor is new and ours.

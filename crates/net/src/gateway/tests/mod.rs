@@ -45,7 +45,9 @@ impl Sandbox {
                 inside.spawn(async move {
                     let wanted = Wanted { target, via: Via::Transparent, spoken: None };
                     match ward.admit(wanted).await {
-                        Ok(admitted) => crate::transparent::carry(ward, client, admitted, Bytes::new()).await,
+                        Ok(admitted) => {
+                            crate::transparent::carry(ward, client.into(), admitted, Bytes::new()).await
+                        }
                         Err(_) => super::reset(client),
                     }
                 });

@@ -1,10 +1,13 @@
 //! The HTTP roads with real sockets on loopback.
 
+mod broken;
 mod forwarded;
 mod head;
 mod lines;
+mod parent;
 mod plain;
 mod proxy;
+mod second;
 mod secrets;
 mod smuggling;
 mod terminated;
@@ -125,7 +128,7 @@ async fn admitted(plan: GatewayPlan, target: &str) -> (TcpStream, Arc<Recorder>,
     let wanted = Wanted { target, via: Via::Transparent, spoken: None };
     let admitted = ward.admit(wanted).await.unwrap();
     let (client, end) = pair().await;
-    ward.spawn(serve_plain(Arc::clone(&ward), end, admitted, Bytes::new()));
+    ward.spawn(serve_plain(Arc::clone(&ward), end.into(), admitted, Bytes::new()));
     (client, witness, ward)
 }
 

@@ -66,7 +66,9 @@ async fn hosts_and_targets_must_agree() {
         assert!(heard.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {heard}");
     }
     let (mut client, _, _ward) = admitted(open(), &format!("127.0.0.1:{port}")).await;
-    until(&mut client, "GET / HTTP/1.1\r\nHost: anything.test\r\n\r\n", ">").await;
+    until(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await;
+    let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: anything.test\r\n\r\n").await;
+    assert!(heard.starts_with("HTTP/1.1 421 "), "{heard}");
     let lax = GatewayPlan { host_mismatch: Switch::Allowed, ..open() };
     let (mut client, _, _ward) = admitted(lax, &format!("a.test:{port}")).await;
     until(&mut client, "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", ">").await;
@@ -103,7 +105,7 @@ async fn requests_may_run_out() {
 #[tokio::test]
 async fn servers_that_cannot_be_reached_are_told() {
     let (mut client, witness, _ward) = admitted(open(), "127.0.0.1:1").await;
-    let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await;
     assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("cannot reach 127.0.0.1:1"), "{heard}");
     assert_eq!(witness.records(1).await[0].verdict, Verdict::Failed);
     let (mut client, _, _ward) = admitted(plan(&["a.test"]), "a.test:80").await;
@@ -136,8 +138,11 @@ async fn long_answers_are_refused() {
     let (port, _) = parrot(b"HTTP/1.1 200 OK\r\n\r\nmore than ten bytes").await;
     let (mut client, witness, _ward) =
         admitted(GatewayPlan { limits, ..open() }, &format!("a.test:{port}")).await;
-    let heard = all(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
-    assert!(!heard.contains("ten bytes"), "{heard}");
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await.unwrap();
+    let mut heard = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut heard)).await.unwrap();
+    assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert!(!String::from_utf8(heard).unwrap().contains("ten bytes"));
     assert_eq!(witness.causes(), [Cause::Limit]);
 }
 
@@ -166,7 +171,7 @@ async fn a_change_of_policy_ends_streams() {
         let allowed = GatewayPlan { strip_response_headers: strip, ..plan(&["127.0.0.1"]) };
         let (gateway, mut client) = gateway(allowed, None, None).await;
         until(&mut client, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
-        until(&mut client, "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", ">").await;
+        until(&mut client, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", ">").await;
         gateway.change(Arc::new(plan(&[]))).unwrap();
         let mut rest = Vec::new();
         let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut rest)).await;

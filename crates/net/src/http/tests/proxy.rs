@@ -1,6 +1,6 @@
 //! The proxy port.
 
-use super::{all, origin, parrot, proxied, until, witnessed};
+use super::{PATIENCE, all, origin, parrot, proxied, until, witnessed};
 use crate::gateway::testing::{Recorder, plan, rule};
 use crate::{Verdict, Via};
 use std::sync::Arc;
@@ -90,6 +90,36 @@ async fn tunnels_carry_anything() {
     assert_eq!(*heard.lock().unwrap(), b"\x01early late");
     let record = &witness.records(1).await[0];
     assert_eq!((record.via, record.sent, record.received), (Via::Connect, 11, 7));
+}
+
+/// An end is passed on as one, and the other direction goes on.
+#[tokio::test]
+async fn each_direction_of_a_tunnel_has_its_own_end() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    for server_says in [&b""[..], b"welcome"] {
+        let (mut client, _, _ward) = proxied(plan(&["127.0.0.1"])).await;
+        until(&mut client, format!("CONNECT {at} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
+        let (mut server, _) = listener.accept().await.unwrap();
+        server.write_all(server_says).await.unwrap();
+        server.shutdown().await.unwrap();
+        assert_eq!(all(&mut client, "").await.as_bytes(), server_says);
+        client.write_all(b"\x01more").await.unwrap();
+        let mut heard = [0; 5];
+        tokio::time::timeout(PATIENCE, server.read_exact(&mut heard)).await.unwrap().unwrap();
+        assert_eq!(&heard, b"\x01more");
+        client.shutdown().await.unwrap();
+        assert_eq!(tokio::time::timeout(PATIENCE, server.read(&mut heard)).await.unwrap().unwrap(), 0);
+    }
+    // The same the other way round.
+    let (mut client, _, _ward) = proxied(plan(&["127.0.0.1"])).await;
+    until(&mut client, format!("CONNECT {at} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
+    let (mut server, _) = listener.accept().await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(tokio::time::timeout(PATIENCE, server.read(&mut [0])).await.unwrap().unwrap(), 0);
+    server.write_all(b"late").await.unwrap();
+    drop(server);
+    assert_eq!(all(&mut client, "").await, "late");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Real values in requests: what the server gets, and what is told about it.
 
-use super::{PATIENCE, all, origin, serving, until, witnessed};
+use super::{PATIENCE, all, origin, parrot, serving, until, witnessed};
 use crate::credentials::{Secret, StandIn, VaultEntry};
 use crate::gateway::testing::{Recorder, plan};
 use crate::{Gateway, Vault};
@@ -167,5 +167,75 @@ async fn an_echo_is_covered() {
         let request = post(port, through, "/", "encoded");
         let heard = all(&mut client, request).await;
         assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("encoded answer"), "{heard}");
+    }
+}
+
+/// After the agreement, too: what comes then is a WebSocket that can be read, or does not come.
+#[tokio::test]
+async fn messages_are_covered() {
+    const AGREED: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+    let ask = |port: u16, through: Through, what: &str| {
+        let more = format!(
+            " HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: {what}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"
+        );
+        post(port, through, "/", "").replacen("POST", "GET", 1).replacen(" HTTP/1.1\r\n", &more, 1)
+    };
+    let leaked = |head: &str, first: u8| -> &'static [u8] {
+        let (start, end) = REAL.split_at(20);
+        let frames =
+            [&[first, 20][..], start.as_bytes(), &[0x80, u8::try_from(end.len()).unwrap()], end.as_bytes()];
+        Box::leak([format!("{head}X-Echo: {REAL}\r\n\r\n").as_bytes(), &frames.concat()].concat().into())
+    };
+    for through in [Through::Proxy, Through::Tunnel] {
+        let (port, heard) = parrot(leaked(AGREED, 0x01)).await;
+        let (mut client, stand_in, _, _gateway) = client(port, through, NetLimits::default()).await;
+        let cover: Vec<u8> = stand_in.as_str().bytes().cycle().take(REAL.len()).collect();
+        client.write_all(ask(port, through, "websocket").as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(&cover[20..]) {
+            let read = tokio::time::timeout(PATIENCE, client.read_buf(&mut answer)).await.unwrap().unwrap();
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&answer));
+        }
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 101 ") && !answer.contains(&REAL[..20]), "{answer}");
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap().to_lowercase();
+        assert!(heard.contains("upgrade: websocket") && !heard.contains("deflate"), "{heard}");
+        // Packed frames break it off, a server that wants them is not listened to, and nothing else follows.
+        let (port, _) = parrot(leaked(AGREED, 0x41)).await;
+        let (mut client, _, _, _gateway) = self::client(port, through, NetLimits::default()).await;
+        client.write_all(ask(port, through, "websocket").as_bytes()).await.unwrap();
+        let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut Vec::new())).await.unwrap();
+        assert!(ended.is_err(), "{ended:?}");
+        let wishing = format!("{AGREED}Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        for (says, what, status) in
+            [(leaked(&wishing, 0x01), "websocket", 502), (leaked(AGREED, 0x01), "shell", 403)]
+        {
+            let (port, _) = parrot(says).await;
+            let (mut client, _, _, _gateway) = self::client(port, through, NetLimits::default()).await;
+            let answer = until(&mut client, ask(port, through, what), "\n").await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn trailers_are_covered() {
+    for through in [Through::Proxy, Through::Tunnel] {
+        let says = format!(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Echo\r\n\r\n0\r\nX-Echo: {REAL}\r\n\r\n"
+        );
+        let (port, _) = parrot(Box::leak(says.into_bytes().into())).await;
+        let (mut client, stand_in, _, _gateway) = client(port, through, NetLimits::default()).await;
+        let request =
+            post(port, through, "/", "").replacen(" HTTP/1.1\r\n", " HTTP/1.1\r\nTE: trailers\r\n", 1);
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut heard = String::new();
+        while !heard.contains("\r\n0\r\n") || !heard.ends_with("\r\n\r\n") {
+            let mut piece = [0; 1024];
+            let read = tokio::time::timeout(PATIENCE, client.read(&mut piece)).await.unwrap().unwrap();
+            heard.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        }
+        let cover: String = stand_in.as_str().chars().cycle().take(REAL.len()).collect();
+        assert!(heard.to_lowercase().contains(&format!("x-echo: {cover}")), "{heard}");
     }
 }

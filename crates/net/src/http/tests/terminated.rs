@@ -44,6 +44,17 @@ async fn scene(server: &[u8], client: &[u8], trust: Trust, vault: Option<Vault>)
     let plan = GatewayPlan { strip_response_headers: vec!["x-secret".into()], ..plan(&["127.0.0.1"]) };
     let (gateway, mut tcp) = gateway(plan, Some(Arc::clone(&termination)), vault.map(Arc::new)).await;
     until(&mut tcp, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
+    let client = trusting(&termination, client).connect(localhost(), tcp).await.unwrap();
+    Scene { client, _gateway: gateway, _directory: directory }
+}
+
+/// What every certificate here is for.
+pub(super) fn localhost() -> ServerName<'static> {
+    ServerName::IpAddress(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST).into())
+}
+
+/// A client inside, which speaks what `alpn` says.
+pub(super) fn trusting(termination: &Termination, alpn: &[u8]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     for root in CertificateDer::pem_slice_iter(termination.bundle()) {
         roots.add(root.unwrap()).unwrap();
@@ -53,14 +64,12 @@ async fn scene(server: &[u8], client: &[u8], trust: Trust, vault: Option<Vault>)
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![client.to_vec()];
-    let name = ServerName::IpAddress(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST).into());
-    let client = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.unwrap();
-    Scene { client, _gateway: gateway, _directory: directory }
+    config.alpn_protocols = vec![alpn.to_vec()];
+    TlsConnector::from(Arc::new(config))
 }
 
-/// An echoing server in TLS that speaks what `alpn` says; gives its port and its root.
-async fn tls_origin(alpn: &[u8]) -> (u16, String) {
+/// How a server on this machine proves who it is, and its root.
+pub(super) fn tls_config(alpn: &[u8]) -> (ServerConfig, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.subject_alt_names = vec![SanType::IpAddress(Ipv4Addr::LOCALHOST.into())];
@@ -73,6 +82,12 @@ async fn tls_origin(alpn: &[u8]) -> (u16, String) {
         .with_single_cert(vec![certificate.der().clone()], private)
         .unwrap();
     config.alpn_protocols = vec![alpn.to_vec()];
+    (config, certificate.pem())
+}
+
+/// An echoing server in TLS that speaks what `alpn` says; gives its port and its root.
+pub(super) async fn tls_origin(alpn: &[u8]) -> (u16, String) {
+    let (config, root) = tls_config(alpn);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -93,7 +108,7 @@ async fn tls_origin(alpn: &[u8]) -> (u16, String) {
             });
         }
     });
-    (port, certificate.pem())
+    (port, root)
 }
 
 async fn ask(client: &mut TlsStream<TcpStream>, says: &str, end: &str) -> String {
@@ -108,12 +123,12 @@ async fn the_first_version() {
     let mut scene = scene(b"http/1.1", b"http/1.1", Trust::Server, None).await;
     for path in ["/1", "/2"] {
         let heard =
-            ask(&mut scene.client, &format!("GET {path} HTTP/1.1\r\nHost: x.test\r\n\r\n"), ">").await;
-        assert!(heard.contains(&format!("<GET {path} host=x.test headers=host body=>")), "{heard}");
+            ask(&mut scene.client, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), ">").await;
+        assert!(heard.contains(&format!("<GET {path} host=127.0.0.1 headers=host body=>")), "{heard}");
         assert!(heard.contains("x-other") && !heard.contains("x-secret"), "{heard}");
     }
     let smuggled =
-        "POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
     let heard = ask(&mut scene.client, smuggled, "one way\n").await;
     assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
 }
@@ -165,6 +180,6 @@ async fn real_values_take_the_place_of_stand_ins() {
 #[tokio::test]
 async fn a_server_that_is_not_trusted_is_told_of() {
     let mut scene = scene(b"http/1.1", b"http/1.1", Trust::Nobody, None).await;
-    let heard = ask(&mut scene.client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "CertPaths\n").await;
+    let heard = ask(&mut scene.client, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "CertPaths\n").await;
     assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("not trusted"), "{heard}");
 }
