@@ -33,6 +33,8 @@ pub struct Running {
     following: Option<Following>,
     warnings: Vec<String>,
     recorder: Recorder,
+    /// What is told before anything else.
+    first: VecDeque<Event>,
     /// What is told before the end.
     late: VecDeque<Event>,
     /// The end, while the sandbox is being taken down.
@@ -186,7 +188,7 @@ impl Drop for Copying {
 impl Running {
     fn new(source: Source, enforcement: Enforcement, beside: Beside, recorder: Recorder) -> Self {
         let Beside { copying, waiting, network, following, warnings } = beside;
-        let late = VecDeque::new();
+        let (first, late) = (VecDeque::new(), VecDeque::new());
         Self {
             source,
             enforcement,
@@ -196,9 +198,16 @@ impl Running {
             following,
             warnings,
             recorder,
+            first,
             late,
             last: None,
         }
+    }
+
+    /// Tells this before its own events.
+    pub(crate) fn telling(mut self, events: Vec<Event>) -> Self {
+        self.first.extend(events);
+        self
     }
 
     pub(crate) fn walled(
@@ -258,6 +267,9 @@ impl Running {
     ///
     /// May be dropped and called again at any point without losing anything.
     pub async fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.first.pop_front() {
+            return Some(event);
+        }
         loop {
             if let Some(outcome) = &self.last {
                 self.waiting.end();

@@ -9,7 +9,6 @@ use super::wire::Wire;
 use crate::relay::{Feed, Inlet, Outlet, Rest, copy};
 use crate::{Running, Session, SessionCommand, SessionError, SessionInput, SessionRun, Wiring};
 use rustix::fs::{FileType, Mode, OFlags};
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -122,8 +121,6 @@ async fn until(deadline: Option<Instant>) {
 /// A command that runs.
 struct Job {
     source: Source,
-    /// What there is to tell before what the command does.
-    told: VecDeque<Event>,
     terminal: Option<OwnedFd>,
     outlets: [Option<Outlet>; 2],
     /// Bytes that their outlet has not taken yet: which outlet, the bytes, how many are gone.
@@ -173,11 +170,9 @@ impl Job {
             }
             CommandLine::Argv(words) => {
                 let wiring = wiring(descriptors, wanted.terminal);
-                let (mut running, told) = session.exec_told(words, wiring).await?;
+                let mut running = session.exec_argv(words, wiring).await?;
                 let terminal = running.terminal();
-                let mut job = Self::new(Source::Beside(Box::new(running)), terminal, wanted.time_limit);
-                job.told = told.into();
-                Ok(job)
+                Ok(Self::new(Source::Beside(Box::new(running)), terminal, wanted.time_limit))
             }
         }
     }
@@ -185,7 +180,6 @@ impl Job {
     fn new(source: Source, terminal: Option<OwnedFd>, limit: Option<Duration>) -> Self {
         Self {
             source,
-            told: VecDeque::new(),
             terminal,
             outlets: [None, None],
             pending: None,
@@ -198,9 +192,6 @@ impl Job {
 
     /// What happens next, but for output. May be dropped and called again without losing anything.
     async fn next(&mut self) -> Option<Event> {
-        if let Some(event) = self.told.pop_front() {
-            return Some(event);
-        }
         loop {
             self.pass_on().await;
             let event = match &mut self.source {

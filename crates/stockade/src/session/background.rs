@@ -4,7 +4,7 @@ use super::apart::Apart;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Event, Outcome};
+use stockade_policy::{Event, Notice, Outcome};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -39,6 +39,8 @@ pub struct BackgroundOutput {
     pub chunks: Vec<BackgroundChunk>,
     /// What to ask for next time.
     pub next_seq: u64,
+    /// What there is to know about it: that it runs without walls, for example.
+    pub notices: Vec<Notice>,
     /// Bytes that were printed and are not kept any more, since the start.
     pub lost: u64,
     /// Whether it still runs.
@@ -73,6 +75,7 @@ struct Ring {
     bytes: usize,
     most: usize,
     lost: u64,
+    notices: Vec<Notice>,
     outcome: Option<Outcome>,
 }
 
@@ -92,7 +95,8 @@ impl Ring {
 
 impl Background {
     pub(super) fn begin(text: OsString, mut command: Apart, most: usize) -> Arc<Self> {
-        let ring = Ring { chunks: VecDeque::new(), next: 0, bytes: 0, most, lost: 0, outcome: None };
+        let (chunks, notices) = (VecDeque::new(), Vec::new());
+        let ring = Ring { chunks, next: 0, bytes: 0, most, lost: 0, notices, outcome: None };
         let ring = Arc::new(Mutex::new(ring));
         let (tell, over) = watch::channel(BackgroundState::Running);
         let (cancels, mut cancelled) = mpsc::unbounded_channel();
@@ -109,6 +113,7 @@ impl Background {
                 match event {
                     Some(Event::Stdout { data }) => lock(&kept).push(BackgroundStream::Stdout, data),
                     Some(Event::Stderr { data }) => lock(&kept).push(BackgroundStream::Stderr, data),
+                    Some(Event::Notice(notice)) => lock(&kept).notices.push(notice),
                     Some(Event::Exited(outcome)) => lock(&kept).outcome = Some(*outcome),
                     Some(_) => {}
                     None => break,
@@ -134,6 +139,7 @@ impl Background {
         BackgroundOutput {
             chunks: ring.chunks.iter().filter(|chunk| chunk.seq >= from).cloned().collect(),
             next_seq: ring.next,
+            notices: ring.notices.clone(),
             lost: ring.lost,
             state,
             outcome: ring.outcome.clone(),

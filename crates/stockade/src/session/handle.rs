@@ -161,24 +161,16 @@ impl Session {
     }
 
     /// Runs a program beside the shell in the same sandbox, where the shell is and with what it exports.
-    /// Several may run at once. Ending it leaves the sandbox standing.
+    /// Several may run at once. Ending it leaves the sandbox standing. Its first events tell what there is to know
+    /// about it: that it runs without walls, that the sandbox is a new one.
     pub async fn exec_argv(
         &self,
         argv: impl IntoIterator<Item = impl Into<OsString>>,
         wiring: Wiring,
     ) -> Result<Running, SessionError> {
-        let (running, told) = self.exec_told(argv, wiring).await?;
-        self.inner.owe(told);
-        Ok(running)
-    }
-
-    /// The same, with what there is to tell about it before its own events.
-    pub(crate) async fn exec_told(
-        &self,
-        argv: impl IntoIterator<Item = impl Into<OsString>>,
-        wiring: Wiring,
-    ) -> Result<(Running, Vec<Event>), SessionError> {
-        self.beside(CommandLine::Argv(argv.into_iter().map(Into::into).collect()), wiring).await
+        let argv = CommandLine::Argv(argv.into_iter().map(Into::into).collect());
+        let (running, told) = self.beside(argv, wiring).await?;
+        Ok(running.telling(told))
     }
 
     /// Starts an interactive shell on a terminal of its own in the same sandbox. [`Running::terminal`] gives
@@ -208,7 +200,7 @@ impl Session {
             None => {
                 let command = CommandLine::Shell(text.clone());
                 let (running, told) = self.beside(command, Wiring::captured()).await?;
-                (Apart::process(running, Vec::new()), told)
+                (Apart::process(running, told.clone()), told)
             }
         };
         let id = BackgroundId(self.inner.next.fetch_add(1, Ordering::Relaxed));

@@ -67,6 +67,12 @@ async fn what_is_excluded_runs_without_walls() {
     let over = session.wait_background(id).await.unwrap();
     assert_eq!(over.chunks[0].data, b"seen");
     assert!(!over.outcome.unwrap().sandboxed);
+    assert!(over.notices[0].text.starts_with(WITHOUT_WALLS), "{:?}", over.notices);
+    let path = world.at("run/outside");
+    let beside = session.exec_argv(["cat".as_ref(), path.as_os_str()], Wiring::captured()).await;
+    let first = beside.unwrap().next().await;
+    let warned = matches!(&first, Some(Event::Notice(notice)) if notice.text.starts_with(WITHOUT_WALLS));
+    assert!(warned, "{first:?}");
     // Its limits and its input are its own.
     let slow = SessionCommand::new("sleep 100").time_limit(Duration::from_millis(200));
     let begun = Instant::now();
