@@ -24,6 +24,8 @@ pub(crate) struct Bench<'a> {
     ways: Ways,
     /// Where it would run, or why nothing runs without walls there. Only what is listed needs to know.
     ground: OnceCell<Result<Stands, String>>,
+    /// Why the caller's own variables speak against everything.
+    surroundings: OnceCell<Option<String>>,
     /// The files that are opened for redirections.
     openings: RefCell<Vec<Opening>>,
     /// What was said about programs before.
@@ -70,8 +72,8 @@ impl<'a> Bench<'a> {
         let known = RefCell::new(BTreeMap::new());
         let letters = letters(policy, request);
         let (patience, openings) = (Cell::new(MOST_REDIRECTIONS), RefCell::default());
-        let ground = OnceCell::new();
-        Self { policy, request, files, place, ways, letters, ground, openings, known, patience }
+        let (ground, surroundings) = (OnceCell::new(), OnceCell::new());
+        Self { policy, request, files, place, ways, letters, ground, surroundings, openings, known, patience }
     }
 
     /// The directory it was judged in, and what shells open for what was looked at.
@@ -122,6 +124,9 @@ impl<'a> Bench<'a> {
         if let Some(name) = stripped.assignments.iter().find(|name| listed(name)) {
             return Some(format!("it sets {name}, which may change what programs run"));
         }
+        if let Some(objection) = self.surroundings.get_or_init(|| self.planted_variable()) {
+            return Some(objection.clone());
+        }
         for words in &stripped.stages {
             let Some(program) = words.first().and_then(|word| word.value.as_deref()) else {
                 return Some("its program is not known before it runs".to_owned());
@@ -135,6 +140,30 @@ impl<'a> Bench<'a> {
             return Some(format!("{program} can run or change anything"));
         }
         part.redirections.iter().find_map(|redirection| self.unfit(redirection))
+    }
+
+    /// The variable of the caller's through which programs would obey what commands can write. Where programs are
+    /// looked for is judged program by program.
+    fn planted_variable(&self) -> Option<String> {
+        const NOT_OBEYED: [&str; 4] = ["PATH", "PWD", "OLDPWD", "_"];
+        const SHELL_FILES: [&str; 2] = ["BASH_ENV", "ENV"];
+        let writable = |path: &Path| self.rules().roots.iter().any(|root| path.starts_with(root));
+        let leads_there = |name: &str, piece: &str| match (Path::new(piece), SHELL_FILES.contains(&name)) {
+            (path, false) => writable(path),
+            // Read by the shell itself, before the text.
+            (path, true) => {
+                let path = self.request.cwd.join(path);
+                writable(&path) || self.files.resolve(&path).map_or(true, |path| writable(&path))
+            }
+        };
+        self.request.environment.iter().find_map(|(name, value)| {
+            let (name, value) = (name.to_str()?, value.to_string_lossy());
+            let mut pieces = value.split([':', ' ', '=', ',', ';']).filter(|piece| !piece.is_empty());
+            let piece = pieces.find(|piece| leads_there(name, piece))?;
+            let counts = !NOT_OBEYED.contains(&name)
+                && self.rules().variables.iter().any(|pattern| variable_fits(pattern, name));
+            counts.then(|| format!("{name} is set and leads to {piece}, which commands can change"))
+        })
     }
 
     /// Why a program is not the one it seems to be.

@@ -103,14 +103,26 @@ impl Ground<'_> {
         let real = self.files.resolve(path).map_err(|_| {
             format!("it would run in {}, which cannot be looked at before it runs", path.display())
         })?;
-        let free = [&without_dots(path), &real].iter().any(|path| self.is_unguarded(path));
-        match free {
-            true => Err(format!(
-                "it would run in {}, where commands may leave what programs obey",
-                path.display()
-            )),
-            false => Ok(real),
+        if [&without_dots(path), &real].iter().any(|path| self.is_unguarded(path)) {
+            let path = path.display();
+            return Err(format!("it would run in {path}, where commands may leave what programs obey"));
         }
+        match self.bare_repository(&real) {
+            Some(repository) => Err(format!(
+                "it would run in {}, which git takes for a repository that commands may have made",
+                repository.display()
+            )),
+            None => Ok(real),
+        }
+    }
+
+    /// The repository without a `.git` around a place, where commands may write. None is made behind walls, but
+    /// one may have come about between two runs.
+    fn bare_repository(&self, place: &Path) -> Option<PathBuf> {
+        let written = |path: &&Path| self.policy.commands.guarded.iter().any(|root| path.starts_with(root));
+        let is_there = |path: &Path, name: &str| self.files.look(&path.join(name)).is_ok();
+        let is_one = |path: &&Path| ["HEAD", "objects", "refs"].iter().all(|name| is_there(path, name));
+        place.ancestors().take_while(written).find(is_one).map(Path::to_owned)
     }
 
     /// The nearest rule above decides: a workspace may lie in /tmp. In directories of our own it may not.

@@ -19,6 +19,9 @@ const KERNEL_NAME: &str = "/proc/sys/kernel/osrelease";
 /// Every example is tried when settings are read, which must not take long.
 const LONGEST_EXAMPLES: usize = 64 * 1024;
 
+/// What makes a directory a repository, or says where one is.
+const GIT_FILES: [&str; 5] = ["HEAD", "config", "config.worktree", "commondir", "gitdir"];
+
 impl Draft {
     /// What a layer says about whole commands, but for the list of those that are refused.
     pub(super) fn apply_decisions(&mut self, settings: &Settings, voice: Voice) {
@@ -181,6 +184,8 @@ impl Draft {
         self.policy.commands.never = lists.never;
         let paths = data::review().entries.into_iter().flat_map(|entry| entry.paths);
         let mut obeyed: Vec<Obeyed> = paths.filter_map(|path| Obeyed::parse(&path)).collect();
+        // Behind walls these are checked together with what lies beside them.
+        obeyed.extend(GIT_FILES.map(|name| Obeyed::File(name.to_owned())));
         obeyed.sort();
         obeyed.dedup();
         self.policy.commands.obeyed = obeyed;

@@ -62,8 +62,12 @@ fn a_program_that_commands_could_have_written_is_not_excluded() {
 
 #[test]
 fn redirections_stay_where_commands_may_work() {
-    let files =
-        tree().link("/ws/away", "/etc/passwd").link("/ws/out", "/etc").file("/ws/in").file("/srv/data/in");
+    let files = tree()
+        .link("/ws/away", "/etc/passwd")
+        .link("/ws/out", "/etc")
+        .file("/ws/in")
+        .file("/srv/data/in")
+        .directory("/ws/sub");
     for (text, expected) in [
         ("cat < in", Verdict::Unsandboxed),
         ("cat < /srv/data/in > /srv/data/out", Verdict::Unsandboxed),
@@ -75,6 +79,10 @@ fn redirections_stay_where_commands_may_work() {
         ("cat > /ws/../etc/x", Verdict::Sandbox),
         ("cat > .git/hooks/x", Verdict::Sandbox),
         ("cat > .bashrc", Verdict::Sandbox),
+        ("cat > sub/HEAD", Verdict::Sandbox),
+        ("cat > sub/config", Verdict::Sandbox),
+        ("cat > gitdir", Verdict::Sandbox),
+        ("cat > sub/HEADER", Verdict::Unsandboxed),
         ("cat > /dev/tcp/example.org/80", Verdict::Sandbox),
         ("cat > /proc/self/mem", Verdict::Sandbox),
         ("cat < /dev/null > /dev/null", Verdict::Unsandboxed),
@@ -99,7 +107,14 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
         .directory(cache)
         .directory("/ws/sub")
         .directory("/ws/tmp")
-        .link("/ws/same", "/ws/sub");
+        .link("/ws/same", "/ws/sub")
+        .directory("/ws/made/objects")
+        .directory("/ws/made/refs")
+        .directory("/ws/made/below")
+        .file("/ws/made/HEAD")
+        .directory("/srv/others.git/objects")
+        .directory("/srv/others.git/refs")
+        .file("/srv/others.git/HEAD");
     let mut inputs = inputs();
     inputs.settings = vec![settings_file(crate::Layer::User, crate::Shape::Native)];
     inputs.own.tool_cache = Some(cache.into());
@@ -111,6 +126,8 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
     let place = |path: &'static str| std::path::Path::new(path);
     assert_eq!(at(place("/ws/sub"), "git status").verdict, Verdict::Unsandboxed);
     assert_eq!(at(place("/usr/bin"), "git status").verdict, Verdict::Unsandboxed);
+    // Where commands cannot have made it.
+    assert_eq!(at(place("/srv/others.git"), "git status").verdict, Verdict::Unsandboxed);
     assert_eq!(at(place("/ws"), "cd sub && git status").verdict, Verdict::Unsandboxed);
     let moved = at(place("/ws/same"), "git status; cd '../sub' && git status");
     assert_eq!(moved.verdict, Verdict::Unsandboxed, "{}", moved.reason);
@@ -121,6 +138,8 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
         // Where the second one begins depends on whether the first one's shell is still there.
         (place("/"), "(cd ws); cd tmp; git status"),
         (place("/ws"), "cd not-there && git status"),
+        (place("/ws/made"), "git status"),
+        (place("/ws"), "cd made/below && git status"),
         (place("/ws"), "cd -- sub && git status"),
         (place("/ws"), "cd '' && git status"),
         (place("/ws/gone"), "git status"),
@@ -138,6 +157,33 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
     ] {
         let decision = at(cwd, text);
         assert_eq!(decision.verdict, Verdict::Sandbox, "{} {text}", cwd.display());
+    }
+}
+
+#[test]
+fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
+    let files = tree()
+        .file("/ws/env.sh")
+        .file("/etc/env.sh")
+        .link("/opt/env.sh", "/ws/env.sh")
+        .directory("/srv/data");
+    let policy = crate::testing::load(&files, crate::Layer::User, crate::Shape::Native, EXCLUDED).unwrap();
+    for (name, value, expected) in [
+        ("BASH_ENV", "/ws/env.sh", Verdict::Sandbox),
+        ("BASH_ENV", "env.sh", Verdict::Sandbox),
+        ("BASH_ENV", "/opt/env.sh", Verdict::Sandbox),
+        ("BASH_ENV", "/opt/$LATER", Verdict::Sandbox),
+        ("BASH_ENV", "/etc/env.sh", Verdict::Unsandboxed),
+        ("LD_LIBRARY_PATH", "/usr/lib:/srv/data/lib", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "/usr/lib", Verdict::Unsandboxed),
+        ("NODE_OPTIONS", "--require=/ws/a.js", Verdict::Sandbox),
+        ("HOME", "/ws/home", Verdict::Sandbox),
+        ("PWD", "/ws", Verdict::Unsandboxed),
+        ("COLOUR", "/ws/red", Verdict::Unsandboxed),
+    ] {
+        let environment = vec![("PATH".into(), "/usr/bin".into()), (name.into(), value.into())];
+        let decision = policy.decide(&Request { environment, ..shell("docker ps") }, &files);
+        assert_eq!(decision.verdict, expected, "{name}={value}: {}", decision.reason);
     }
 }
 

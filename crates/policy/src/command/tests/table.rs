@@ -123,6 +123,8 @@ const BARE: &[&str] = &[
 ];
 
 const WALLED: &[&str] = &[
+    "SSLKEYLOGFILE=/srv/x docker ps",
+    "GIT_TRACE=/srv/x docker ps",
     // Not listed.
     "rm -rf /",
     "npm",
