@@ -12,7 +12,7 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
     // The plan does not depend on the command's words as long as there are some.
     let command = args.command_line().unwrap_or_else(|| CommandLine::Argv(vec!["true".into()]));
     // The plan differs where somebody can be asked; a plan asks nobody.
-    let held = match Held::begin(args.overlay.as_deref(), &args.policy.directory()) {
+    let held = match Held::begin(args.overlay.as_ref().map(Option::as_deref), &args.policy.directory()) {
         Ok(held) => held,
         Err(error) => return refuse(Voice::NORMAL, error),
     };

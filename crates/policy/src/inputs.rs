@@ -40,6 +40,8 @@ pub struct OwnPaths {
     /// An existing private directory below `state` that takes the changes to the workspace, where they are to be
     /// held back.
     pub overlay: Option<PathBuf>,
+    /// Workspaces that commands have worked in, without links. A link in one of them may be a command's.
+    pub worked_in: Vec<PathBuf>,
 }
 
 /// One settings file.

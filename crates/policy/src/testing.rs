@@ -187,6 +187,7 @@ pub(crate) fn inputs() -> Inputs {
             records: None,
             tool_cache: None,
             overlay: None,
+            worked_in: Vec::new(),
         },
         preset: None,
         settings: Vec::new(),

@@ -8,6 +8,7 @@ use crate::records::{AuditedAsker, Keeper, Records};
 use crate::reload::Reload;
 use crate::routing::{Router, SharedRouter};
 use crate::runtime::Parts;
+use crate::workspaces::Workspaces;
 use crate::{Asker, GrantError, GrantStore, Overlay, RealFiles, Runtime, TrustStore};
 use std::ffi::OsString;
 use std::io;
@@ -73,6 +74,19 @@ pub enum BuildError {
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,
+    },
+    /// The working directory was named through a link that a command could have planted.
+    #[error(
+        "cannot use the working directory {}: it leads through a link in {}, which a command could have planted, to {}\nhint: name that directory itself",
+        path.display(), workspace.display(), real.display()
+    )]
+    Misled {
+        /// The directory as it was named.
+        path: PathBuf,
+        /// The workspace of earlier commands in which the link is.
+        workspace: PathBuf,
+        /// Where it leads.
+        real: PathBuf,
     },
     /// Settings are not usable.
     #[error(transparent)]
@@ -256,6 +270,7 @@ impl Builder {
 
     /// Reads the settings.
     pub fn build(self) -> Result<Runtime, BuildError> {
+        let named = self.cwd.is_some();
         let cwd = working_directory(self.cwd)?;
         let environment = self.environment.unwrap_or_else(|| std::env::vars_os().collect());
         let home = directories::home(&environment);
@@ -284,6 +299,8 @@ impl Builder {
         let trust = TrustStore::new(&directories);
         let mut own = directories.own_paths(&cwd);
         own.overlay = self.overlay;
+        let workspaces = Workspaces::read(&directories);
+        own.worked_in = workspaces.known().to_vec();
         let place = match self.records {
             Records::Standard => Some(directories.state),
             Records::In(path) if !path.is_absolute() => return Err(BuildError::RecordPlace { path }),
@@ -304,6 +321,10 @@ impl Builder {
         };
         let reload = Reload::begin(inputs, trust)?;
         let policy = reload.policy();
+        // The caller's own directory is a fact; one that is named may lead elsewhere than its name says.
+        if let Some(workspace) = policy.led_out_of(&RealFiles).filter(|_| named) {
+            return Err(BuildError::Misled { path: cwd, real: policy.workspace().to_owned(), workspace });
+        }
         if place.is_none() && policy.audit() == AuditMode::Required {
             return Err(BuildError::NoAudit);
         }
@@ -329,6 +350,7 @@ impl Builder {
             desk,
             keeper,
             router: self.router,
+            workspaces,
         }))
     }
 }

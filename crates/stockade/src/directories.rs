@@ -47,6 +47,7 @@ impl Directories {
             records: None,
             tool_cache: self.tool_cache(workspace),
             overlay: None,
+            worked_in: Vec::new(),
         }
     }
 

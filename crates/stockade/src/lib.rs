@@ -79,6 +79,7 @@ mod shell;
 mod trust;
 mod violations;
 mod wiring;
+mod workspaces;
 
 pub use annotate::{annotate_stderr, remove_violations};
 pub use asking::{AskNotice, Asker, Question, visible};

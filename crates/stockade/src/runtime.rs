@@ -12,6 +12,7 @@ use crate::routing::{self, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
+use crate::workspaces::Workspaces;
 use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ pub struct Runtime {
     desk: Option<Arc<Desk>>,
     keeper: Arc<Keeper>,
     router: Option<SharedRouter>,
+    workspaces: Workspaces,
 }
 
 /// What a runtime is made of.
@@ -51,6 +53,7 @@ pub(crate) struct Parts {
     pub(crate) desk: Option<Arc<Desk>>,
     pub(crate) keeper: Arc<Keeper>,
     pub(crate) router: Option<SharedRouter>,
+    pub(crate) workspaces: Workspaces,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -156,8 +159,9 @@ impl Runtime {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { reload, provider, cwd, environment, set, grants, desk, keeper, router } = parts;
-        Self { reload, provider, cwd, environment, set, grants, desk, keeper, router }
+        let Parts { reload, provider, cwd, environment, set, grants, desk, keeper, router, workspaces } =
+            parts;
+        Self { reload, provider, cwd, environment, set, grants, desk, keeper, router, workspaces }
     }
 
     /// The policy in force: what the settings files say now, or what they said before they went wrong. It is
@@ -260,6 +264,10 @@ impl Runtime {
         &self.keeper
     }
 
+    pub(crate) fn workspaces(&self) -> &Workspaces {
+        &self.workspaces
+    }
+
     pub(crate) fn reload(&self) -> &Reload {
         &self.reload
     }
@@ -279,6 +287,7 @@ impl Runtime {
         let mut connected = connect(wiring, &plan, &RealFiles)?;
         let mut recorder = self.keeper.recorder();
         recorder.start(&request, &plan)?;
+        self.workspaces.add(&self.reload.policy(), &plan);
         let command = Command {
             argv: argv(&request.command),
             cwd: RealFiles.resolve(&request.cwd).unwrap_or(request.cwd),

@@ -55,8 +55,8 @@ pub(crate) struct RunArgs {
     ///
     /// The command sees its changes, the workspace stays as it is. With a name, a later run under the same name
     /// goes on where this one ended. See `stockade diff`, `apply` and `discard`.
-    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(crate) overlay: Option<String>,
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    pub(crate) overlay: Option<Option<String>>,
     /// Who is asked while the command waits: tty, deny, fd:N or fd:IN,OUT
     ///
     /// With `tty` questions come on the terminal. With `fd:N` they are JSON lines on a descriptor of the

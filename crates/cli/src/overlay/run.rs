@@ -10,11 +10,11 @@ pub(crate) struct Held(Option<Overlay>);
 
 impl Held {
     /// Makes an overlay for this directory, or takes the one of this name up again.
-    pub(crate) fn begin(asked: Option<&str>, directory: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn begin(asked: Option<Option<&str>>, directory: &Path) -> Result<Self, Refusal> {
         Ok(Self(match asked {
             None => None,
-            Some("") => Some(store().create(directory, None)?),
-            Some(name) => Some(store().named(directory, name)?),
+            Some(None) => Some(store().create(directory, None)?),
+            Some(Some(name)) => Some(store().named(directory, name)?),
         }))
     }
 

@@ -132,11 +132,12 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
     };
     let stage = asking.stage();
     let patience = Duration::from_millis(args.ask_timeout);
-    let held = match Held::begin(args.overlay.as_deref(), &args.policy.directory()) {
+    let held = match Held::begin(args.overlay.as_ref().map(Option::as_deref), &args.policy.directory()) {
         Ok(held) => held,
         Err(error) => return refuse(voice, error),
     };
-    let not_found_hint = args.overlay.as_deref().and_then(|overlay| overlay_hint(overlay, &command));
+    let is_unnamed = matches!(args.overlay, Some(None));
+    let not_found_hint = is_unnamed.then(|| overlay_hint(&command)).flatten();
     let more = |builder: Builder| held.give(asking.give(builder.ask_timeout(patience)));
     let status = match runtime(args.policy, &args.absent, args.provider, args.engine, more) {
         Err(error) => refuse(voice, error),
@@ -322,9 +323,9 @@ fn program(command: &CommandLine) -> String {
 }
 
 /// The word behind `--overlay` is the program, which not everybody expects.
-fn overlay_hint(overlay: &str, command: &CommandLine) -> Option<String> {
+fn overlay_hint(command: &CommandLine) -> Option<String> {
     let CommandLine::Argv(words) = command else { return None };
-    let word = words.first()?.to_str().filter(|word| overlay.is_empty() && !word.contains('/'))?;
+    let word = words.first()?.to_str().filter(|word| !word.contains('/'))?;
     Some(format!("to keep the overlay under a name write --overlay={}", visible(word)))
 }
 

@@ -3,12 +3,14 @@
 
 use crate::act;
 use crate::support::{Pty, binaries, each_caller, exchange};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -50,6 +52,60 @@ fn planted_links_open_nothing() {
         assert!(answers[0].ran().err().contains("planted"), "{}", answers[0].ran());
         // Named by itself, the place is open.
         world.run().with("--allow-write", &outside).probe(act!["create", outside.join("y")]).ok();
+    });
+}
+
+/// F05: a link that a command left in one workspace opens nothing in another, nor in a directory below it.
+#[test]
+fn f05_planted_links_open_nothing_elsewhere() {
+    each_caller(|world| {
+        let key = world.file(world.home.join(".ssh/id_rsa"), "SECRET");
+        let outside = world.dir(world.outside.join("out"));
+        let (below, other) = (world.dir("pkg"), world.dir(world.outside.join("ws2")));
+        let rules = json!({"filesystem": {
+            "allowWrite": [world.ws.join("build")], "allowRead": [world.ws.join("data")],
+        }});
+        // What a person put there before any command came is the person's.
+        world.link(&outside, "build");
+        let settings = world.settings(rules.to_string());
+        let trying = |cwd: &Path| {
+            let acts = [act!["create", outside.join("x")], act!["read", &key]];
+            world.run().at(cwd).with("--settings", &settings).batch(acts)
+        };
+        trying(&other)[0].ok();
+        fs::remove_file(outside.join("x")).unwrap();
+        fs::remove_file(world.ws.join("build")).unwrap();
+        world.run().batch([act!["symlink", &outside, "build"], act!["symlink", &key, "data"]])[1].ok();
+        for cwd in [&below, &other, &world.ws] {
+            let answers = trying(cwd);
+            answers[0].errno(&["EROFS"]);
+            answers[1].errno(&["EACCES"]);
+            assert!(answers[0].ran().err().contains("planted"), "{}", answers[0].ran());
+        }
+    });
+}
+
+/// A directory named for the next run is not where a command's link leads.
+#[test]
+fn planted_links_are_no_workspace() {
+    each_caller(|world| {
+        let outside = world.dir(world.outside.join("out"));
+        world.dir("pkg");
+        let makes = [act!["symlink", &outside, "away"], act!["symlink", "pkg", "near"]];
+        world.run().batch(makes)[1].ok();
+        for cwd in ["away", "pkg/../away", "near/../away", world.ws.join("away").to_str().unwrap()] {
+            let words = ["probe", "create", "zz"];
+            let ran = world.run().with("--cwd", cwd).program(words);
+            ran.refused_to_start(&["planted", outside.to_str().unwrap(), "name that directory itself"]);
+            let ran = world.stockade().opts(["sessions", "new", "--name", "s", "--cwd", cwd]).go();
+            assert!(ran.code() != 0 && ran.err().contains("planted"), "{ran}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        // One that stays in the workspace, and the place itself, are as good as ever.
+        world.run().with("--cwd", "near").probe(act!["create", "zz"]).ok();
+        assert!(world.ws.join("pkg/zz").exists());
+        world.run().with("--cwd", &outside).probe(act!["create", "zz"]).ok();
+        world.run().at(world.ws.join("away")).probe(act!["create", "yy"]).ok();
     });
 }
 

@@ -1,4 +1,5 @@
-//! F14: somebody swaps a directory and a link while sandboxes are being set up.
+//! What changes while somebody looks: a directory and a link while sandboxes are being set up, and two runs at
+//! the same names.
 
 use crate::support::{Snapshot, binaries, each_caller, exchange};
 use std::fs;
@@ -75,5 +76,70 @@ fn f14_a_directory_and_a_link_change_places() {
             exchange(&real, &link).unwrap();
         }
         world.probe(["write", real.join("f").to_str().unwrap()]).ok();
+    });
+}
+
+/// Makes one half of a bare repository in each of many directories, at the moment another run makes the other.
+const HALF: &str = r#"
+import mmap, os, struct, sys, time
+me, rounds = int(sys.argv[1]), int(sys.argv[2])
+shared = mmap.mmap(os.open('sync', os.O_RDWR), 4096)
+end = time.time() + 60
+def meet(mine, theirs, turn):
+    struct.pack_into('<q', shared, mine * 64, turn)
+    while struct.unpack_from('<q', shared, theirs * 64)[0] < turn:
+        if time.time() > end:
+            sys.exit('the other run did not come')
+made = 0
+for turn in range(1, rounds + 1):
+    place = 'race/%d' % turn
+    if me == 0:
+        os.makedirs(place + '/objects')
+    meet(me, 1 - me, turn)
+    try:
+        if me == 0:
+            os.mkdir(place + '/refs')
+        else:
+            os.close(os.open(place + '/HEAD', os.O_CREAT | os.O_WRONLY))
+        made += 1
+    except PermissionError:
+        pass
+    meet(2 + me, 3 - me, turn)
+print(made)
+"#;
+
+/// F24: two runs in one workspace, each with a broker of its own, make no bare repository together.
+#[test]
+fn f24_two_runs_make_no_repository_together() {
+    const ROUNDS: usize = 100;
+    each_caller(|world| {
+        world.file("sync", [0; 4096]);
+        let run = |me: &str| {
+            world.run().opt("--").opts(["python3", "-c", HALF, me, &ROUNDS.to_string()]).start_words()
+        };
+        let (one, other) = (run("0"), run("1"));
+        let ended = [one.finish(Duration::from_secs(100)), other.finish(Duration::from_secs(100))];
+        let made: usize = ended.iter().map(|ran| ran.exits(0).out().trim().parse::<usize>().unwrap()).sum();
+        let whole = |turn: &usize| {
+            let place = world.ws.join(format!("race/{turn}"));
+            ["HEAD", "refs", "objects"].iter().all(|name| place.join(name).exists())
+        };
+        let won: Vec<usize> = (1..=ROUNDS).filter(whole).collect();
+        assert!(won.is_empty(), "repositories were made: {won:?}");
+        // One of them always may.
+        assert_eq!(made, ROUNDS);
+    });
+}
+
+/// A lock that a command holds for ever keeps the name away, and nothing waits for it for long.
+#[test]
+fn f24_a_lock_held_inside_refuses_and_does_not_hang() {
+    each_caller(|world| {
+        world.dir("d");
+        let text = "import fcntl, os\nlock = os.open('d', os.O_RDONLY)\nfcntl.flock(lock, fcntl.LOCK_EX)\n\
+                    for name in ['HEAD', 'plain']:\n    try: open('d/' + name, 'w'); print('made')\n    \
+                    except PermissionError: print('refused')";
+        let ran = world.run().patience(Duration::from_secs(20)).program(["python3", "-c", text]);
+        assert_eq!(ran.exits(0).out(), "refused\nmade\n", "{ran}");
     });
 }

@@ -94,7 +94,7 @@ impl Shared {
             Said::OneMore => {
                 self.tell_job(0, Heard::RefusedOneMore);
             }
-            Said::TurnedAway { noted, away } => self.turned_away(noted, away),
+            Said::TurnedAway { noted, away } => self.turned_away_by_broker(noted, away),
             Said::OneMoreAway(away) => self.counted_away(away),
             Said::Ask { id, noted } => {
                 if !self.tell_job(noted.session, Heard::Ask { id, noted }) {

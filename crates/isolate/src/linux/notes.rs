@@ -1,7 +1,7 @@
 //! What is told about the network, on its way to the commands' events: who did it is asked of the broker, a
 //! flood is counted, a question waits for its answer.
 
-use super::broker::{Away, Noted, Tally, Telling, Told, Who};
+use super::broker::{Away, Noted, Sender, Tally, Telling, Told, Who};
 use super::sandbox::{Heard, Shared};
 use crate::{BoxFuture, Ear, NetNote, NetProcess};
 use std::collections::{HashMap, VecDeque};
@@ -94,9 +94,15 @@ impl Notes {
         let mut ledger = self.ledger();
         let known = |address| ledger.origins.get(&SocketAddr::new(address, port)).cloned();
         let who = addresses.into_iter().find_map(known);
-        let program = who.as_ref().and_then(|who| who.program.as_deref()).unwrap_or_default();
-        let telling = ledger.tally.first_of(note.kind, &format!("{} {program}", note.subject));
+        let program = who.as_ref().map(|who| who.program.as_deref().unwrap_or_default());
+        let telling = ledger.tally.datagram(&note.subject, program.map_or(Sender::Unknown, Sender::Known));
         (telling, who)
+    }
+
+    /// Whether a datagram that the broker has refused is told of, or is like one that was told of before.
+    pub(crate) fn refused_datagram(&self, subject: &str, program: Option<&str>) -> Telling {
+        let sender = program.map_or(Sender::Unknown, Sender::Known);
+        self.ledger().tally.datagram(subject, sender)
     }
 
     /// Nobody is left to be told or asked: what waits for an answer hears a no.
@@ -227,7 +233,15 @@ impl Shared {
             Becomes::Refusal => {
                 self.tell_job(noted.session, Heard::Refused(noted));
             }
-            Becomes::Datagram(away) => self.turned_away(noted, away),
+            Becomes::Datagram(away) => {
+                let program = noted.program.as_deref();
+                let sender = program.map_or(Sender::Unknown, Sender::Known);
+                let telling = self.notes.ledger().tally.datagram_after_all(&noted.subject, sender);
+                match telling {
+                    Telling::InFull => self.turned_away(noted, away),
+                    Telling::AsOneMore => self.counted_away(away),
+                }
+            }
             // Whoever asked may have given up.
             Becomes::Question(sender) => drop(sender.send(noted)),
         }

@@ -1,6 +1,6 @@
 //! Following one command: its output, its time limit, its caller's wishes, its end.
 
-use super::broker::Noted;
+use super::broker::{Noted, Shares, Telling};
 use super::sandbox::{Heard, Job};
 use super::wire::{Order, Report};
 use crate::running::Wish;
@@ -24,8 +24,6 @@ const EVENTS: usize = 64;
 const UNBROKERED: &str = "the broker ended unexpectedly, and everything inside was ended with it";
 const TIME_LIMIT: &str = "the time limit was reached";
 const CHUNK: usize = 64 * 1024;
-/// Refusals of one command that are kept one by one; the rest is counted.
-const MOST_VIOLATIONS: usize = 1000;
 
 /// A started command before its caller has it.
 pub(crate) struct Pump {
@@ -61,6 +59,7 @@ impl Pump {
             forced: None,
             events,
             violations: Vec::new(),
+            shares: Shares::default(),
             more_violations: 0,
             sequence: 0,
             asked: HashMap::new(),
@@ -88,6 +87,8 @@ struct Follower {
     /// How the run ends whatever the command says.
     forced: Option<Exit>,
     violations: Vec<Violation>,
+    /// Which refusals are kept one by one; the rest is counted.
+    shares: Shares,
     /// Refusals beyond those that are kept.
     more_violations: u64,
     sequence: u64,
@@ -147,6 +148,7 @@ impl Follower {
                 Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply).await,
                 Woken::Wish(Some(Wish::Turn(told))) => {
                     self.violations.clear();
+                    self.shares = Shares::default();
                     // Who does not listen any more does not want to know.
                     let _ = told.send(std::mem::take(&mut self.more_violations));
                 }
@@ -187,7 +189,7 @@ impl Follower {
 
     /// Something was refused.
     async fn refused(&mut self, noted: Noted) {
-        if self.violations.len() >= MOST_VIOLATIONS {
+        if self.shares.take(noted.kind, &noted.subject) == Telling::AsOneMore {
             self.more_violations += 1;
             return;
         }
@@ -209,7 +211,11 @@ impl Follower {
         let Some(violation) = self.asked.remove(&id) else { return };
         self.pump.job.shared.reply(id, reply);
         let _ = self.events.send(Event::Answered { id, reply }).await;
-        if reply == Reply::Deny && self.violations.len() < MOST_VIOLATIONS {
+        if reply == Reply::Deny {
+            if self.shares.take(violation.kind, &violation.subject) == Telling::AsOneMore {
+                self.more_violations += 1;
+                return;
+            }
             let _ = self.events.send(Event::Violation(violation.clone())).await;
             self.violations.push(violation);
         }

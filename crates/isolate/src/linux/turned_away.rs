@@ -77,6 +77,18 @@ impl Shared {
         self.tell_job(noted.session, Heard::Refused(noted));
     }
 
+    /// The broker has refused something. It sees some datagrams before they are sent, and the kernel tells of
+    /// others: those of one program to one place have one record, whichever way they took.
+    pub(crate) fn turned_away_by_broker(&self, noted: Noted, away: Away) {
+        if away.over == Transport::Udp {
+            let subject = self.in_words(away).1;
+            if self.notes.refused_datagram(&subject, noted.program.as_deref()) == Telling::AsOneMore {
+                return self.counted_away(away);
+            }
+        }
+        self.turned_away(noted, away);
+    }
+
     /// One more, which is only counted.
     pub(crate) fn counted_away(&self, away: Away) {
         if let Some(attendant) = self.attention.get() {

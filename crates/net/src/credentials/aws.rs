@@ -4,7 +4,7 @@ use super::inject::RequestBody;
 use super::sigv4::{self, Scope};
 use super::stray::Why;
 use super::vault::{Pair, Store};
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue, RANGE};
 use http::request::Parts;
 use std::fmt;
 use std::sync::Arc;
@@ -33,6 +33,11 @@ pub(crate) enum CannotSign {
     /// A header that was signed is not there.
     #[error("the header {0}, which is signed, is not in the request")]
     Header(String),
+    /// A signed request for a part of an answer.
+    #[error(
+        "a host that is sent a secret is not asked for parts of an answer; have the client fetch it whole"
+    )]
+    Slice,
     /// A body too long to be collected.
     #[error("a body of more than {} MiB cannot be signed anew", Signing::LONGEST_BODY >> 20)]
     TooLong,
@@ -128,8 +133,10 @@ impl Signing {
         if !time.starts_with(scope.day) {
             return Err(CannotSign::Date);
         }
-        let canonical = sigv4::canonical_request(head, &self.signed, payload, scope.service)
-            .map_err(CannotSign::Header)?;
+        let canonical =
+            sigv4::canonical_request(head, &self.signed, payload, scope.service).map_err(|name| {
+                if name == RANGE.as_str() { CannotSign::Slice } else { CannotSign::Header(name) }
+            })?;
         let signature = sigv4::signature(self.store.real(secret), time, &scope, &canonical);
         let mut value = b"AWS4-HMAC-SHA256 Credential=".to_vec();
         value.extend_from_slice(self.store.real(key_id));

@@ -3,8 +3,7 @@
 //! A message may be cut into frames anywhere, and frames about the connection may stand between them. So what
 //! belongs to one message is looked at as one text, and goes back to where it stood.
 
-use super::needles::After;
-use super::scrub::{Covered, Scrubber};
+use super::scrub::Scrubber;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -37,6 +36,8 @@ pub(crate) struct FrameScrubber {
     held: Vec<u8>,
     /// Where in it the text of the present message stands that is not settled.
     open: Vec<Range<usize>>,
+    /// How much of the present message is.
+    settled: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ enum Part {
 impl FrameScrubber {
     /// Covers what this would cover in an answer.
     pub(crate) fn new(scrubber: Scrubber) -> Self {
-        Self { scrubber, at: At::Header, header: Vec::new(), held: Vec::new(), open: Vec::new() }
+        Self { scrubber, at: At::Header, header: Vec::new(), held: Vec::new(), open: Vec::new(), settled: 0 }
     }
 
     /// Takes a piece and gives what can be passed on.
@@ -83,13 +84,14 @@ impl FrameScrubber {
                     rest = &rest[count..];
                     if !matches!(part, Part::Word { .. }) {
                         self.open.push(start..self.held.len());
+                        self.cover(start);
                     }
                     self.at = At::Content { left: left - count as u64, part };
                 }
             }
             self.end();
         }
-        self.settle(After::MoreMayCome);
+        self.settle();
         let sure = match (&self.at, self.open.first()) {
             (_, Some(open)) => open.start,
             (At::Content { part: Part::Word { start }, .. }, None) => *start,
@@ -110,7 +112,6 @@ impl FrameScrubber {
 
     /// What was held back. Nothing more comes.
     pub(crate) fn finish(&mut self) -> Bytes {
-        self.settle(After::Nothing);
         self.held.append(&mut self.header);
         std::mem::take(&mut self.held).into()
     }
@@ -152,41 +153,39 @@ impl FrameScrubber {
         self.at = At::Header;
         match part {
             Part::Message => {}
-            Part::LastOfMessage => self.settle(After::Nothing),
+            Part::LastOfMessage => {
+                self.open.clear();
+                self.settled = 0;
+                self.scrubber.begin_anew();
+            }
             Part::Word { start } => {
-                self.scrubber.cover(&mut self.held[start..], After::Nothing);
+                self.scrubber.cover_all(&mut self.held[start..]);
             }
         }
     }
 
-    /// Covers what is in the text of the present message; what may still become a value stays open.
-    fn settle(&mut self, after: After) {
-        if self.open.is_empty() {
-            return;
-        }
-        let mut text: Vec<u8> = Vec::new();
-        for open in &self.open {
-            text.extend_from_slice(&self.held[open.clone()]);
-        }
-        if self.scrubber.cover(&mut text, after) == Covered::Some {
-            let mut rest = text.as_slice();
+    /// Reads what has come of the present message, and covers the values that end in it.
+    fn cover(&mut self, start: usize) {
+        for sighting in self.scrubber.read(&self.held[start..]) {
+            let mut from = self.settled;
             for open in &self.open {
-                let (part, more) = rest.split_at(open.len());
-                self.held[open.clone()].copy_from_slice(part);
-                rest = more;
+                self.scrubber.cover(sighting, from, &mut self.held[open.clone()]);
+                from += open.len() as u64;
             }
         }
-        let mut settled = match after {
-            After::MoreMayCome => self.scrubber.begun(&text),
-            After::Nothing => text.len(),
-        };
+    }
+
+    /// What may become a value stays open.
+    fn settle(&mut self) {
+        let sure = self.scrubber.withheld().saturating_sub(self.settled);
+        let mut left = usize::try_from(sure).unwrap_or(usize::MAX);
         self.open.retain_mut(|open| {
-            let part = settled.min(open.len());
-            settled -= part;
+            let part = left.min(open.len());
+            left -= part;
+            self.settled += part as u64;
             open.start += part;
             open.start < open.end
         });
-        zeroize::Zeroize::zeroize(&mut text);
     }
 }
 

@@ -5,6 +5,7 @@
 //! of keys carry no secret that could be replaced: their signature is made anew. What comes back is covered again.
 
 mod aws;
+mod escapes;
 mod frames;
 mod inject;
 mod needles;
@@ -17,6 +18,7 @@ mod spellings;
 mod stand_in;
 mod stray;
 mod vault;
+mod watch;
 
 #[cfg(test)]
 mod tests;

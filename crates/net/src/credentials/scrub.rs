@@ -5,10 +5,12 @@
 //! which spellings it is found is said in [`spellings`](super::spellings).
 
 use super::inject::Channel;
-use super::needles::{After, Found};
 use super::vault::{Store, Vault};
+use super::watch::{Course, Sighting};
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE};
+use http::{StatusCode, response};
+use hyper::ext::ReasonPhrase;
 use std::fmt;
 use std::sync::Arc;
 use stockade_policy::Target;
@@ -16,34 +18,84 @@ use stockade_policy::Target;
 /// Covers real values in one answer. Give it every piece of the body in order, then finish.
 pub(crate) struct Scrubber {
     store: Arc<Store>,
-    /// The beginning of a real value at the end of the last piece.
+    /// What was read.
+    course: Course,
+    /// A good part of a real value at the end of the last piece.
     held: Vec<u8>,
+    slices: Slices,
+}
+
+/// What is done about parts of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slices {
+    /// In them no value is found.
+    Refused,
+    /// The host is sent nothing but signatures, with the names of keys: what they are made with it never has.
+    Passed,
 }
 
 impl Vault {
     /// What covers real values in an answer, where the host may have been sent one.
     pub(crate) fn scrubber(&self, from: &Target, channel: Channel) -> Option<Scrubber> {
-        let sent = self.store.permits(from, channel).contains(&Ok(()));
-        sent.then(|| Scrubber { store: Arc::clone(&self.store), held: Vec::new() })
+        let permits = self.store.permits(from, channel);
+        let sent: Vec<usize> = permits
+            .iter()
+            .enumerate()
+            .filter(|(_, permit)| permit.is_ok())
+            .map(|(number, _)| number)
+            .collect();
+        let names_keys = |number: &usize| {
+            self.store.pairs.iter().any(|pair| pair.key_id == *number || pair.session_token == Some(*number))
+        };
+        let slices = if sent.iter().all(names_keys) { Slices::Passed } else { Slices::Refused };
+        let store = Arc::clone(&self.store);
+        (!sent.is_empty()).then(|| Scrubber { store, course: Course::default(), held: Vec::new(), slices })
     }
 }
 
 impl Scrubber {
-    /// Asks for an answer that can be read.
-    pub(crate) fn ask_plainly(headers: &mut HeaderMap) {
+    /// Asks for an answer that can be read: not encoded, and whole. In slices of an answer no value is found.
+    pub(crate) fn ask_plainly(&self, headers: &mut HeaderMap) {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if self.slices == Slices::Refused {
+            headers.remove(RANGE);
+            headers.remove(IF_RANGE);
+        }
     }
 
-    /// Whether an answer with these headers cannot be read.
-    pub(crate) fn is_blind(headers: &HeaderMap) -> bool {
-        headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity")
+    /// Whether an answer can be read.
+    pub(crate) fn can_read(&self, head: &response::Parts) -> Result<(), Unread> {
+        if head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
+            return Err(Unread::Encoded);
+        }
+        match head.status {
+            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE
+                if self.slices == Slices::Refused =>
+            {
+                Err(Unread::Slice)
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// Covers what is in the head.
+    /// Covers what is in the head of an answer.
+    pub(crate) fn answer(&self, head: &mut response::Parts) {
+        // The usual words say as much.
+        head.extensions.remove::<ReasonPhrase>();
+        self.head(&mut head.headers);
+    }
+
+    /// Covers what is in headers. One whose name tells is left out: names cannot be covered, and their letters'
+    /// case is lost on the way.
     pub(crate) fn head(&self, headers: &mut HeaderMap) {
+        let telling: Vec<HeaderName> =
+            headers.keys().filter(|name| self.store.spellings().is_in_name(name.as_str())).cloned().collect();
+        for name in telling {
+            headers.remove(name);
+        }
         for value in headers.values_mut() {
             let mut text = value.as_bytes().to_vec();
-            if self.cover(&mut text, After::Nothing) == Covered::Some
+            if self.cover_all(&mut text) == Covered::Some
                 && let Ok(covered) = HeaderValue::from_bytes(&text)
             {
                 *value = covered;
@@ -53,43 +105,65 @@ impl Scrubber {
 
     /// Takes a piece and gives what can be passed on.
     pub(crate) fn push(&mut self, piece: Bytes) -> Bytes {
-        let needles = &self.store.spellings.needles;
-        if self.held.is_empty() && needles.find(&piece, 0, After::MoreMayCome) == Found::Nothing {
+        let sightings = self.read(&piece);
+        let withheld = self.withheld();
+        if self.held.is_empty() && sightings.is_empty() && withheld == self.course.at {
             return piece;
         }
         let mut text = std::mem::take(&mut self.held);
         text.extend_from_slice(&piece);
-        self.cover(&mut text, After::MoreMayCome);
-        self.held = text.split_off(self.begun(&text));
+        let from = self.course.at - text.len() as u64;
+        for sighting in sightings {
+            self.cover(sighting, from, &mut text);
+        }
+        let sure = usize::try_from(withheld.saturating_sub(from)).unwrap_or(usize::MAX);
+        self.held = text.split_off(sure.min(text.len()));
         text.into()
     }
 
     /// What was held back. Nothing more comes.
     pub(crate) fn finish(mut self) -> Bytes {
-        let mut text = std::mem::take(&mut self.held);
-        self.cover(&mut text, After::Nothing);
-        text.into()
+        std::mem::take(&mut self.held).into()
     }
 
-    /// Where the beginning of a real value stands that the next piece may go on with.
-    pub(super) fn begun(&self, text: &[u8]) -> usize {
-        match self.store.spellings.needles.find(text, 0, After::MoreMayCome) {
-            Found::Begun { start } => start,
-            _ => text.len(),
-        }
+    /// Reads on, and gives the values that have ended.
+    pub(super) fn read(&mut self, text: &[u8]) -> Vec<Sighting> {
+        self.store.spellings().watch.read(&mut self.course, text)
     }
 
-    /// Covers every real value in the text.
-    pub(super) fn cover(&self, text: &mut [u8], after: After) -> Covered {
-        let (mut covered, mut at) = (Covered::Nothing, 0);
-        while let Found::Whole { start, length, number } = self.store.spellings.needles.find(text, at, after)
-        {
-            at = start + length;
-            text[start..at].copy_from_slice(self.store.spellings.cover(number));
-            covered = Covered::Some;
+    /// Forgets what was read: what comes now is another text.
+    pub(super) fn begin_anew(&mut self) {
+        self.course = Course::default();
+    }
+
+    /// From where on what was read may not be passed on yet.
+    pub(super) fn withheld(&self) -> u64 {
+        self.store.spellings().watch.withheld(&self.course)
+    }
+
+    /// Covers a value in a text that begins at `from`.
+    pub(super) fn cover(&self, sighting: Sighting, from: u64, text: &mut [u8]) {
+        self.store.spellings().watch.cover(sighting, from, text);
+    }
+
+    /// Covers every value in a text of its own.
+    pub(super) fn cover_all(&self, text: &mut [u8]) -> Covered {
+        let sightings = self.store.spellings().watch.read(&mut Course::default(), text);
+        let covered = if sightings.is_empty() { Covered::Nothing } else { Covered::Some };
+        for sighting in sightings {
+            self.cover(sighting, 0, text);
         }
         covered
     }
+}
+
+/// Why real values cannot be found in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unread {
+    #[error("an encoded answer, in which a secret that it was sent could not be found")]
+    Encoded,
+    #[error("a part of an answer that was asked for whole, in which a secret could not be found")]
+    Slice,
 }
 
 /// Whether there was anything to cover.

@@ -1,8 +1,8 @@
 //! The ways in which a real value may come back, as far as they can be known beforehand.
 
-use super::needles::Needles;
 use super::place::Place;
 use super::vault::Kept;
+use super::watch::{Course, Value, Watch, Written};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
@@ -12,145 +12,84 @@ const SHORTEST: usize = 6;
 
 /// The spellings real values may come back in.
 pub(super) struct Spellings {
-    pub(super) needles: Needles,
-    /// What each of them is covered with: as long, and readable in the same way.
-    covers: Vec<Vec<u8>>,
+    /// Wherever text is.
+    pub(super) watch: Watch,
+    /// In the names of headers, which have no capital letters any more.
+    in_names: Watch,
 }
 
 impl Spellings {
     pub(super) fn of(entries: &[Kept]) -> Self {
-        let mut all: Vec<Spelling> = Vec::new();
+        let (mut all, mut in_names) = (Vec::new(), Vec::new());
         for kept in entries {
             let (real, stand_in) = (kept.entry.real.reveal(), kept.entry.stand_in.as_str().as_bytes());
             if real.len() < SHORTEST {
                 continue;
             }
-            let plain = plainly(real).into_iter().map(|text| {
-                let cover = stand_in.iter().copied().cycle().take(text.len()).collect();
-                Spelling { text, cover }
-            });
-            for spelling in plain.chain(in_base64(real, stand_in)) {
-                if !all.iter().any(|known| known.text == spelling.text) {
-                    all.push(spelling);
+            for value in written(real, stand_in) {
+                let is_same = |known: &Value| known.written == value.written && known.text == value.text;
+                if !all.iter().any(is_same) {
+                    in_names.push(Value { text: small(&value), cover: Vec::new(), ..value });
+                    all.push(value);
                 }
             }
         }
-        let needles = Needles::new(all.iter().map(|spelling| spelling.text.as_slice()));
-        Self { needles, covers: all.into_iter().map(|spelling| spelling.cover).collect() }
+        Self { watch: Watch::new(all), in_names: Watch::new(in_names) }
     }
 
-    /// What covers the spelling with this number.
-    pub(super) fn cover(&self, number: usize) -> &[u8] {
-        &self.covers[number]
+    /// Whether the name of a header holds a value, in whatever case.
+    pub(super) fn is_in_name(&self, name: &str) -> bool {
+        !self.in_names.read(&mut Course::default(), name.to_ascii_lowercase().as_bytes()).is_empty()
     }
 }
 
-struct Spelling {
-    text: Zeroizing<Vec<u8>>,
-    cover: Vec<u8>,
+/// A value as its text is in the name of a header; what stands for its bytes in digits stays.
+fn small(value: &Value) -> Zeroizing<Vec<u8>> {
+    match value.written {
+        Written::InHexadecimal => value.text.clone(),
+        Written::Freely | Written::Exactly => Zeroizing::new(value.text.to_ascii_lowercase()),
+    }
 }
 
-/// Spellings in which every letter of the value stands for itself, or for a sign of its own.
-fn plainly(real: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
-    let mut all = Vec::new();
-    for place in [Place::Verbatim, Place::Path, Place::Query, Place::Json] {
-        let mut text = Zeroizing::new(Vec::new());
-        place.write(real, &mut text);
-        all.push(text);
-    }
-    let signed = |kept: &[u8], sign: fn(u8) -> String| {
-        let mut text = Zeroizing::new(Vec::new());
-        for byte in real {
-            match byte.is_ascii_alphanumeric() || kept.contains(byte) {
-                true => text.push(*byte),
-                false => text.extend_from_slice(Zeroizing::new(sign(*byte)).as_bytes()),
-            }
-        }
-        text
-    };
-    let form = |byte| if byte == b' ' { "+".to_owned() } else { format!("%{byte:02X}") };
-    let small_form = |byte| if byte == b' ' { "+".to_owned() } else { format!("%{byte:02x}") };
-    all.push(signed(b"-._~!$&'()*+,;=:@", |byte| format!("%{byte:02x}")));
-    all.push(signed(b"-._~", |byte| format!("%{byte:02x}")));
-    // The same as forms are written, and with every sign escaped.
-    all.push(signed(b"-._*", form));
-    all.push(signed(b"-._*", small_form));
-    all.push(signed(b"", |byte| format!("%{byte:02X}")));
-    all.push(signed(b"", |byte| format!("%{byte:02x}")));
-    if let Ok(text) = std::str::from_utf8(real) {
-        all.extend(in_json(text));
-        all.push(in_html(text));
+/// All ways of writing one value.
+fn written(real: &[u8], stand_in: &[u8]) -> Vec<Value> {
+    let text = || Zeroizing::new(real.to_vec());
+    let digits = stand_in.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+    let mut all = vec![
+        Value { text: text(), written: Written::Freely, cover: stand_in.to_vec() },
+        Value { text: text(), written: Written::InHexadecimal, cover: digits },
+    ];
+    all.extend(in_base64(real, stand_in));
+    for escaped in in_json(real) {
+        all.extend(in_base64(&escaped, stand_in));
     }
     all
 }
 
-/// The spellings JSON writers choose from.
-fn in_json(real: &str) -> [Zeroizing<Vec<u8>>; 8] {
-    let written = |as_number: fn(char) -> bool, slash: &str, upper: bool| {
+/// As it stands in documents that are encoded whole.
+fn in_json(real: &[u8]) -> [Zeroizing<Vec<u8>>; 3] {
+    let mut plain = Zeroizing::new(Vec::new());
+    Place::Json.write(real, &mut plain);
+    let with = |escape: fn(u8) -> Option<&'static [u8]>| {
         let mut text = Zeroizing::new(Vec::new());
-        for letter in real.chars() {
-            let short = match letter {
-                _ if as_number(letter) => None,
-                '"' => Some("\\\""),
-                '\\' => Some("\\\\"),
-                '/' => Some(slash),
-                '\n' => Some("\\n"),
-                '\r' => Some("\\r"),
-                '\t' => Some("\\t"),
-                _ => None,
-            };
-            match short {
-                Some(short) => text.extend_from_slice(short.as_bytes()),
-                None if as_number(letter) || letter < ' ' => {
-                    for unit in letter.encode_utf16(&mut [0; 2]) {
-                        let number = Zeroizing::new(if upper {
-                            format!("\\u{unit:04X}")
-                        } else {
-                            format!("\\u{unit:04x}")
-                        });
-                        text.extend_from_slice(number.as_bytes());
-                    }
-                }
-                None => text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
+        for byte in plain.iter() {
+            text.extend_from_slice(escape(*byte).unwrap_or(&[*byte]));
         }
         text
     };
-    let foreign: fn(char) -> bool = |letter| !letter.is_ascii();
-    let for_html: fn(char) -> bool = |letter| "<>&".contains(letter);
-    let for_all_html: fn(char) -> bool = |letter| "<>&'=".contains(letter);
-    let every_sign: fn(char) -> bool = |letter| !letter.is_ascii_alphanumeric();
-    [
-        written(|_| false, "/", false),
-        written(|_| false, "\\/", false),
-        written(foreign, "/", false),
-        written(foreign, "\\/", false),
-        written(for_html, "/", false),
-        written(for_all_html, "/", false),
-        written(every_sign, "/", false),
-        written(every_sign, "/", true),
-    ]
-}
-
-/// As it stands on a page that shows it.
-fn in_html(real: &str) -> Zeroizing<Vec<u8>> {
-    let mut text = Zeroizing::new(Vec::new());
-    for letter in real.chars() {
-        match letter {
-            '&' => text.extend_from_slice(b"&amp;"),
-            '<' => text.extend_from_slice(b"&lt;"),
-            '>' => text.extend_from_slice(b"&gt;"),
-            '"' => text.extend_from_slice(b"&quot;"),
-            '\'' => text.extend_from_slice(b"&#39;"),
-            _ => text.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
-    }
-    text
+    let slashes = with(|byte| (byte == b'/').then_some(b"\\/"));
+    let for_pages = with(|byte| match byte {
+        b'<' => Some(b"\\u003c"),
+        b'>' => Some(b"\\u003e"),
+        b'&' => Some(b"\\u0026"),
+        _ => None,
+    });
+    [plain, slashes, for_pages]
 }
 
 /// Base64, wherever in an encoded text the value begins. Letters that depend on what stands beside the value
 /// are not known: up to four bits of its first byte and of its last are told.
-fn in_base64(real: &[u8], stand_in: &[u8]) -> Vec<Spelling> {
+fn in_base64(real: &[u8], stand_in: &[u8]) -> Vec<Value> {
     let mut all = Vec::new();
     for before in 0..3 {
         let shifted = |value: &mut dyn Iterator<Item = u8>| {
@@ -164,7 +103,8 @@ fn in_base64(real: &[u8], stand_in: &[u8]) -> Vec<Spelling> {
                 let text = Zeroizing::new(alphabet.encode(bytes));
                 text.as_bytes()[sure.clone()].to_vec()
             };
-            all.push(Spelling { text: Zeroizing::new(encoded(&value)), cover: encoded(&cover) });
+            let text = Zeroizing::new(encoded(&value));
+            all.push(Value { text, written: Written::Exactly, cover: encoded(&cover) });
         }
     }
     all

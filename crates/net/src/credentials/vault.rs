@@ -6,7 +6,7 @@ use super::stand_in::StandIn;
 use super::stray::Why;
 use super::{Channel, Secret};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stockade_policy::{DomainPattern, HostPattern, Switch, Target};
 
 /// The secrets of one sandbox, and where each may go.
@@ -40,7 +40,8 @@ pub(super) struct Store {
     pub(super) entries: Vec<Kept>,
     pub(super) pairs: Vec<Pair>,
     pub(super) needles: Needles,
-    pub(super) spellings: Spellings,
+    /// Known once somebody may have been sent a value.
+    spellings: OnceLock<Spellings>,
     plaintext: Switch,
 }
 
@@ -79,7 +80,7 @@ impl Vault {
         });
         let pairs = pairs.collect();
         let needles = Needles::new(kept.iter().map(|kept| kept.entry.stand_in.as_str().as_bytes()));
-        let spellings = Spellings::of(&kept);
+        let spellings = OnceLock::new();
         Self { store: Arc::new(Store { entries: kept, pairs, needles, spellings, plaintext }) }
     }
 }
@@ -95,6 +96,11 @@ impl Store {
             _ => Ok(()),
         };
         self.entries.iter().map(permit).collect()
+    }
+
+    /// The ways in which values may come back.
+    pub(super) fn spellings(&self) -> &Spellings {
+        self.spellings.get_or_init(|| Spellings::of(&self.entries))
     }
 
     pub(super) fn real(&self, number: usize) -> &[u8] {

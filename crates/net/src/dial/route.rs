@@ -3,6 +3,7 @@
 use crate::gateway::GatewayError;
 use crate::http::ParentProxyAddress;
 use ipnet::IpNet;
+use std::fmt;
 use std::path::PathBuf;
 use stockade_policy::{DomainPattern, Host, ParentProxy, Target, Upstreams};
 
@@ -24,6 +25,16 @@ pub(crate) enum Route<'a> {
     Socket(&'a PathBuf),
     /// Through the proxy that leads out of this network.
     Parent(&'a ParentProxyAddress),
+}
+
+impl fmt::Display for Route<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct => out.write_str("no proxy"),
+            Self::Socket(socket) => write!(out, "the proxy at {}", socket.display()),
+            Self::Parent(proxy) => write!(out, "the proxy {}", proxy.at),
+        }
+    }
 }
 
 /// One entry of `noProxy`.

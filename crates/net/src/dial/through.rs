@@ -12,7 +12,7 @@ use crate::tls;
 use http::HeaderValue;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use stockade_policy::{Cause, Host, Ruling, Switch};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -38,13 +38,14 @@ impl Ward {
     pub(super) async fn dial_socket(
         &self,
         admitted: &Admitted,
-        socket: &Path,
+        socket: &PathBuf,
     ) -> Result<Upstream, DialError> {
         self.judge_led(admitted).await?;
         let place = admitted.place().await.map_err(DialError::Denied)?;
+        let by = Route::Socket(socket).to_string();
         let proxy = in_time(UnixStream::connect(socket)).await;
-        let proxy = proxy.map_err(|error| unreachable(admitted, error))?;
-        Ok(tunnel(admitted, proxy, None).await?.holding(place))
+        let proxy = proxy.map_err(|error| not_through(admitted, &by, &error))?;
+        Ok(tunnel(admitted, proxy, &by, None).await?.holding(place))
     }
 
     /// Through the proxy that leads out of this network.
@@ -56,7 +57,8 @@ impl Ward {
         self.judge_led(admitted).await?;
         let place = admitted.place().await.map_err(DialError::Denied)?;
         let stream = self.reach_parent(admitted, proxy).await?;
-        Ok(tunnel(admitted, stream, proxy.authorization()).await?.holding(place))
+        let by = Route::Parent(proxy).to_string();
+        Ok(tunnel(admitted, stream, &by, proxy.authorization()).await?.holding(place))
     }
 
     /// A stream to the proxy itself.
@@ -65,7 +67,8 @@ impl Ward {
         admitted: &Admitted,
         proxy: &ParentProxyAddress,
     ) -> Result<Upstream, DialError> {
-        let stream = in_time(proxy.connect()).await.map_err(|error| unreachable(admitted, error))?;
+        let failed = |error| not_through(admitted, &Route::Parent(proxy).to_string(), &error);
+        let stream = in_time(proxy.connect()).await.map_err(failed)?;
         if proxy.reached == Reached::Plainly {
             return Ok(stream.into());
         }
@@ -97,7 +100,7 @@ impl Ward {
             Route::Direct => Err(unreachable(admitted, io::Error::other("no proxy leads there any more"))),
             Route::Socket(socket) => match in_time(UnixStream::connect(socket)).await {
                 Ok(proxy) => Ok((Upstream::from(proxy), None)),
-                Err(error) => Err(unreachable(admitted, error)),
+                Err(error) => Err(not_through(admitted, &Route::Socket(socket).to_string(), &error)),
             },
             Route::Parent(proxy) => {
                 self.reach_parent(admitted, proxy).await.map(|stream| (stream, proxy.authorization()))
@@ -168,6 +171,7 @@ impl Ward {
 async fn tunnel<S>(
     admitted: &Admitted,
     mut proxy: S,
+    by: &str,
     authorization: Option<&str>,
 ) -> Result<Upstream, DialError>
 where
@@ -180,8 +184,13 @@ where
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && may_be_request(admitted) => {
             Upstream::nowhere().map_err(|error| unreachable(admitted, error))
         }
-        Err(error) => Err(unreachable(admitted, error)),
+        Err(error) => Err(not_through(admitted, by, &error)),
     }
+}
+
+/// The target was not reached, and this proxy is why.
+fn not_through(admitted: &Admitted, proxy: &str, error: &io::Error) -> DialError {
+    unreachable(admitted, io::Error::new(error.kind(), format!("through {proxy}: {error}")))
 }
 
 /// Whether a stream, of which nothing was heard, may well consist of requests.

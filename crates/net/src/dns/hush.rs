@@ -10,26 +10,17 @@ const AGAIN: Duration = Duration::from_secs(10);
 const SUFFIX: Duration = Duration::from_secs(2);
 /// Names remembered.
 const MOST: usize = 1024;
-/// Names told in a burst, and then in one second: names made up by the thousand tell nothing new.
-const BURST: u32 = 200;
-const PER_SECOND: u32 = 20;
 
-/// Remembers which names were lately found wanting.
+/// Remembers which names were lately found wanting. How many of them get a record of their own is decided
+/// where all refusals are counted.
+#[derive(Default)]
 pub(super) struct Hush {
     inner: Mutex<Inner>,
 }
 
+#[derive(Default)]
 struct Inner {
     lately: HashMap<String, Instant>,
-    tokens: u32,
-    filled: Instant,
-}
-
-impl Default for Hush {
-    fn default() -> Self {
-        let inner = Inner { lately: HashMap::new(), tokens: BURST, filled: Instant::now() };
-        Self { inner: Mutex::new(inner) }
-    }
 }
 
 impl Hush {
@@ -41,7 +32,7 @@ impl Hush {
         }
         let searched = inner.is_searched(name, now);
         inner.remember(name, now);
-        !searched && inner.take(now)
+        !searched
     }
 
     /// A name gave nothing, for another reason: a resolver with a search list now tries names below others.
@@ -66,23 +57,11 @@ impl Inner {
         if self.lately.len() >= MOST {
             self.lately.retain(|_, then| now.saturating_duration_since(*then) < SUFFIX);
         }
-        // Under a flood of names the oldest are as good as any; forgetting them tells a name twice at worst,
-        // and how much is told has a bound of its own.
+        // Under a flood of names the oldest are as good as any; forgetting them tells a name twice at worst.
         if self.lately.len() >= MOST {
             self.lately.clear();
         }
         self.lately.insert(name.to_owned(), now);
-    }
-
-    fn take(&mut self, now: Instant) -> bool {
-        let seconds = u32::try_from(now.saturating_duration_since(self.filled).as_secs()).unwrap_or(u32::MAX);
-        if seconds > 0 {
-            self.tokens = self.tokens.saturating_add(seconds.saturating_mul(PER_SECOND)).min(BURST);
-            self.filled = now;
-        }
-        let some = self.tokens > 0;
-        self.tokens = self.tokens.saturating_sub(1);
-        some
     }
 }
 
@@ -121,12 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_names_is_cut_and_remembered_in_little_memory() {
+    fn a_flood_of_names_is_told_of_and_remembered_in_little_memory() {
         let (hush, start) = (Hush::default(), Instant::now());
         let told = (0..50_000).filter(|n| hush.may_tell(&format!("n{n}.test"), start)).count();
-        assert_eq!(told, BURST as usize);
+        assert_eq!(told, 50_000);
         assert!(hush.inner.lock().unwrap().lately.len() <= MOST);
-        let later = (0..50_000).filter(|n| hush.may_tell(&format!("m{n}.test"), start + SECOND)).count();
-        assert_eq!(later, PER_SECOND as usize);
     }
 }

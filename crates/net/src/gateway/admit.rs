@@ -3,16 +3,20 @@
 use super::admitted::{Admitted, Denied, Wanted};
 use super::asking::Answered;
 use super::meter::{Meter, limit_refusal};
+use super::places::Place;
 use super::registry::Grant;
 use super::ward::Ward;
 use crate::peer::peer;
-use crate::{NetRecord, Verdict};
+use crate::{NetRecord, Verdict, Via};
 use std::sync::Arc;
 use std::time::Instant;
 use stockade_policy::{
     AddressOwner, Allowance, Cause, Host, Layer, NetLimits, NetRefusal, Origin, RuleRef, Ruling, Switch,
     Target, ViolationKind,
 };
+
+/// Letters of what could not be read that are told.
+const LONGEST_SUBJECT: usize = 256;
 
 impl Ward {
     /// Judges a connection; asks a person where the plan allows asking, and waits for the answer.
@@ -53,6 +57,44 @@ impl Ward {
         let admitted = self.enter(wanted, allowance, grant);
         admitted.judged_by(&judge);
         Ok(admitted)
+    }
+
+    /// A place for a tunnel within a connection of a client. Where there is none before long it is refused, and
+    /// a crowd is told of once.
+    pub(crate) async fn place_for_tunnel(&self, wanted: &Wanted) -> Result<Place, Denied> {
+        if let Some(place) = self.tunnels.wait().await {
+            return Ok(place);
+        }
+        let reason = format!("a sandbox may have {} tunnels over HTTP/2 at once", self.tunnels.most());
+        let crowded =
+            NetRefusal { kind: ViolationKind::Limit, ..refusal(&wanted.target, Cause::Limit, reason, None) };
+        if self.tunnels.is_news() {
+            return Err(self.denied(wanted, crowded));
+        }
+        self.record_refused(wanted, &crowded);
+        Err(Denied { refusal: Box::new(crowded) })
+    }
+
+    /// Refuses what is not even the name of a place. `asked` is what was said instead of one.
+    pub(crate) fn denied_unread(&self, asked: &[u8], via: Via, reason: String) -> Denied {
+        // What follows a question mark may be anybody's secret.
+        let asked = asked.split(|byte| *byte == b'?').next().unwrap_or_default();
+        let subject: String = asked.escape_ascii().map(char::from).take(LONGEST_SUBJECT).collect();
+        self.count_refused_name(host_part(&subject));
+        let refusal = NetRefusal {
+            kind: ViolationKind::Connect,
+            subject,
+            cause: Cause::Grammar,
+            reason,
+            told: None,
+            rule: None,
+            suggestion: None,
+            askable: Switch::Refused,
+        };
+        let record = record_of(via, refusal.subject.clone(), &refusal);
+        let denied = self.refuse(refusal);
+        self.witness().record(record);
+        denied
     }
 
     /// Lets in what the plan asks for by port: published and forwarded ports,
@@ -126,20 +168,35 @@ impl Ward {
 
     fn refused_record(&self, wanted: &Wanted, refusal: &NetRefusal) -> NetRecord {
         self.count_refused(&wanted.target);
-        NetRecord {
-            peer: peer(),
-            via: wanted.via,
-            target: wanted.target.to_string(),
-            address: None,
-            request: None,
-            status: None,
-            verdict: Verdict::Refused,
-            rule: refusal.rule.clone(),
-            reason: Some(in_words(refusal)),
-            sent: 0,
-            received: 0,
-            duration_ms: 0,
-        }
+        record_of(wanted.via, wanted.target.to_string(), refusal)
+    }
+}
+
+/// The record of what was refused before there was a connection.
+fn record_of(via: Via, target: String, refusal: &NetRefusal) -> NetRecord {
+    NetRecord {
+        peer: peer(),
+        via,
+        target,
+        address: None,
+        request: None,
+        status: None,
+        verdict: Verdict::Refused,
+        rule: refusal.rule.clone(),
+        reason: Some(in_words(refusal)),
+        sent: 0,
+        received: 0,
+        duration_ms: 0,
+    }
+}
+
+/// The host in it, as far as there is one, for the sums.
+fn host_part(subject: &str) -> &str {
+    let subject = subject.split_once("://").map_or(subject, |(_, rest)| rest);
+    let subject = subject.split('/').next().unwrap_or_default();
+    match subject.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|letter| letter.is_ascii_digit()) => host,
+        _ => subject,
     }
 }
 

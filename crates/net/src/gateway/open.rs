@@ -130,7 +130,11 @@ impl Gateway {
 
     /// Counts something toward this host that was refused before it came to a door.
     pub fn turned_away(&self, host: &str) {
-        self.ward.count_refused_name(host);
+        // One spelling for an address, whoever tells of it.
+        match host.parse::<IpAddr>() {
+            Ok(address) => self.ward.count_refused_name(&Host::from(address).to_string()),
+            Err(_) => self.ward.count_refused_name(host),
+        }
     }
 
     /// The published ports, with the ports of the host's loopback they were given.

@@ -9,6 +9,11 @@ use tokio::time::timeout;
 
 /// Sockets of one kind that a sandbox may have at once, where the process has descriptors for so many.
 const MOST_LIVE: usize = 8192;
+/// Tunnels within the connections of HTTP/2 clients that a sandbox may have at once: each has buffers of its
+/// own, and a client can have a hundred of them for the price of one connection.
+const MOST_TUNNELS: usize = 256;
+/// The same for all sandboxes of the process together.
+const MOST_TUNNELS_OF_ALL: usize = 16 * MOST_TUNNELS;
 /// One part for clients, one for servers, one for everything else in the process.
 const PARTS: usize = 3;
 /// Descriptors that are no sandbox's to use up: for lookups, records, other programs' ends.
@@ -19,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What all sandboxes of the process may have together.
 static CLIENTS: Process = Process::new(half_of_process);
 static SERVERS: Process = Process::new(half_of_process);
+static TUNNELS: Process = Process::new(|| MOST_TUNNELS_OF_ALL);
 
 /// Places for sockets of one kind, of one sandbox.
 #[derive(Debug)]
@@ -57,6 +63,11 @@ impl Places {
     /// For what goes out.
     pub(super) fn for_servers() -> Arc<Self> {
         Self::of(of_sandbox, &SERVERS)
+    }
+
+    /// For tunnels within connections.
+    pub(super) fn for_tunnels() -> Arc<Self> {
+        Self::of(|| MOST_TUNNELS, &TUNNELS)
     }
 
     fn of(most: fn() -> usize, process: &'static Process) -> Arc<Self> {

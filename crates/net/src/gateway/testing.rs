@@ -1,5 +1,6 @@
 //! What tests of this crate have in common: a witness that remembers, and wards of simple plans.
 
+use super::places::Places;
 use super::ward::Ward;
 use crate::{BoxFuture, NetRecord, Witness};
 use std::net::SocketAddr;
@@ -89,4 +90,11 @@ pub(crate) fn plan(hosts: &[&str]) -> GatewayPlan {
 /// A ward of this plan.
 pub(crate) fn ward(plan: GatewayPlan, witness: &Arc<Recorder>) -> Arc<Ward> {
     Ward::new(Arc::new(plan), Arc::clone(witness) as Arc<dyn Witness>, None, None).unwrap()
+}
+
+/// A ward of this plan in which a single tunnel over HTTP/2 has room.
+pub(crate) fn narrow_ward(plan: GatewayPlan, witness: &Arc<Recorder>) -> Arc<Ward> {
+    let mut ward = ward(plan, witness);
+    Arc::get_mut(&mut ward).unwrap().tunnels = Places::alone(|| 1);
+    ward
 }

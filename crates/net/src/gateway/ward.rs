@@ -47,6 +47,7 @@ pub(crate) struct Ward {
     buffers: Buffers,
     pipes: Pipes,
     pub(super) servers: Arc<Places>,
+    pub(super) tunnels: Arc<Places>,
     /// Bytes of request bodies that are held whole.
     bodies: Arc<Semaphore>,
     /// HTTP connections that may have big buffers.
@@ -76,6 +77,7 @@ impl Ward {
             buffers: Buffers::default(),
             pipes: Pipes::default(),
             servers: Places::for_servers(),
+            tunnels: Places::for_tunnels(),
             bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
             big_buffers: Arc::new(Semaphore::new(MOST_BIG_BUFFERS)),
             ended: watch::Sender::new(false),
@@ -253,7 +255,7 @@ impl Ward {
         });
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
+    pub(crate) fn statistics(&self) -> Statistics {
         self.counts.snapshot(self.registry.len())
     }
 }

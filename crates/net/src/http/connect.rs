@@ -3,7 +3,7 @@
 
 use super::answer::Answer;
 use super::farewell::farewell;
-use super::head::{BadRequest, Framing, Head};
+use super::head::{BadRequest, Framing, Head, said};
 use super::lines::not_dialled;
 use super::requests::{NoHead, Requests};
 use crate::Via;
@@ -30,10 +30,10 @@ async fn begin(ward: &Arc<Ward>, client: &Socket, first: &[u8]) -> Option<(Admit
     let mut requests = Requests::new(client, first);
     let reached = match requests.head().await {
         Ok(Some(head)) => match asked(&head) {
-            Ok(target) => reach(ward, target).await.map(|admitted| (head, admitted)),
-            Err(answer) => Err(answer),
+            Ok(target) => reach(ward, wanted(target)).await.map(|admitted| (head, admitted)),
+            Err(wrong) => Err(unread(ward, head.target.as_bytes(), Via::Connect, wrong)),
         },
-        Err(NoHead::Bad(wrong)) => Err(Answer::bad(wrong)),
+        Err(NoHead::Bad(wrong)) => Err(unread(ward, said(&requests.held), Via::Connect, wrong)),
         Ok(None) | Err(NoHead::Gone) => return None,
     };
     let (head, admitted) = match reached {
@@ -49,28 +49,42 @@ async fn begin(ward: &Arc<Ward>, client: &Socket, first: &[u8]) -> Option<(Admit
     Some((admitted, early))
 }
 
-fn asked(head: &Head) -> Result<Target, Answer> {
+fn asked(head: &Head) -> Result<Target, BadRequest> {
     if head.framing != Framing::Length(0) {
-        return Err(Answer::bad(BadRequest::Framing));
+        return Err(BadRequest::Framing);
     }
     target(&head.target, head.host.as_deref())
 }
 
 /// Where a tunnel is to lead. A Host beside the target must say the same.
-pub(super) fn target(asked: &str, host: Option<&[u8]>) -> Result<Target, Answer> {
-    let target = Target::parse(asked.as_bytes(), None).map_err(|_| Answer::bad(BadRequest::Target))?;
+pub(super) fn target(asked: &str, host: Option<&[u8]>) -> Result<Target, BadRequest> {
+    let target = Target::parse(asked.as_bytes(), None).map_err(|_| BadRequest::Target)?;
     if let Some(host) = host {
-        let named = Target::parse(host, Some(target.port)).map_err(|_| Answer::bad(BadRequest::Host))?;
+        let named = Target::parse(host, Some(target.port)).map_err(|_| BadRequest::Host)?;
         if named != target {
-            return Err(Answer::bad(BadRequest::Differ));
+            return Err(BadRequest::Differ);
         }
     }
     Ok(target)
 }
 
+/// What whoever asks for a tunnel wants.
+pub(super) fn wanted(target: Target) -> Wanted {
+    Wanted { target, via: Via::Connect, spoken: None }
+}
+
+/// The answer to a request at the proxy that names no place, or two. What it says instead is told: it may be
+/// an attempt to reach what the rules refuse under another spelling.
+pub(super) fn unread(ward: &Ward, asked: &[u8], via: Via, wrong: BadRequest) -> Answer {
+    if matches!(wrong, BadRequest::Target | BadRequest::Host | BadRequest::Differ) {
+        ward.denied_unread(asked, via, wrong.to_string());
+    }
+    Answer::bad(wrong)
+}
+
 /// Lets a tunnel in and reaches its target.
-pub(super) async fn reach(ward: &Arc<Ward>, target: Target) -> Result<Admitted, Answer> {
-    let admitted = ward.admit(Wanted { target, via: Via::Connect, spoken: None }).await;
+pub(super) async fn reach(ward: &Arc<Ward>, wanted: Wanted) -> Result<Admitted, Answer> {
+    let admitted = ward.admit(wanted).await;
     let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
     ward.dial_ahead(&admitted).await.map_err(|error| not_dialled(&error))?;
     Ok(admitted)

@@ -4,7 +4,7 @@
 //! gateway may be forgiving in another way. So the library only sees what the strict reader has passed.
 
 use super::body::BodyScan;
-use super::head::{BadRequest, Framing, Head, Upgrade, may_be_whole};
+use super::head::{BadRequest, Framing, Head, Upgrade, may_be_whole, said};
 use crate::relay::BreakOff;
 use bytes::{Buf, BytesMut};
 use std::io;
@@ -20,6 +20,8 @@ pub(super) const HEAD_TIME: Duration = Duration::from_secs(30);
 /// A connection without a request ends after this time.
 pub(super) const IDLE_TIME: Duration = Duration::from_secs(300);
 const PIECE: usize = 8 * 1024;
+/// Bytes of what a refused request asks for that are told.
+const LONGEST_SAID: usize = 1024;
 /// Stands in for a request that was refused, so that the library asks for an answer to it.
 const STAND_IN: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
 
@@ -57,6 +59,14 @@ enum Late {
     Head,
 }
 
+/// A request that cannot be read in one way.
+#[derive(Clone, Debug)]
+pub(super) struct Unread {
+    pub(super) wrong: BadRequest,
+    /// What it asks for, as it was written.
+    pub(super) said: Vec<u8>,
+}
+
 /// What the guard and whoever answers requests tell each other.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
@@ -65,7 +75,7 @@ pub(super) struct Gate {
 
 #[derive(Debug, Default)]
 struct GateState {
-    bad: Option<(u64, BadRequest)>,
+    bad: Option<(u64, Unread)>,
     answered: u64,
     /// The request whose answer decides what follows.
     waiting: Option<u64>,
@@ -76,11 +86,11 @@ struct GateState {
 
 impl Gate {
     /// Counts a request that is about to be answered; what was wrong with it, where something was.
-    pub(super) fn next(&self) -> Result<(), BadRequest> {
+    pub(super) fn next(&self) -> Result<(), Unread> {
         let mut state = self.state();
         state.answered += 1;
-        match state.bad {
-            Some((number, wrong)) if number == state.answered => Err(wrong),
+        match &state.bad {
+            Some((number, unread)) if *number == state.answered => Err(unread.clone()),
             _ => Ok(()),
         }
     }
@@ -153,6 +163,10 @@ impl<S: BreakOff> Guard<S> {
         if leaves && head.framing != Framing::Length(0) {
             return self.fail(BadRequest::Framing);
         }
+        // The library would say no by itself, and nobody would hear of it.
+        if http::Uri::try_from(head.target.as_str()).is_err() {
+            return self.fail(BadRequest::Target);
+        }
         self.count += 1;
         self.timer = None;
         self.looked = 0;
@@ -167,7 +181,9 @@ impl<S: BreakOff> Guard<S> {
     }
 
     fn fail(&mut self, wrong: BadRequest) {
-        self.gate.state().bad = Some((self.count + 1, wrong));
+        let said = said(&self.held);
+        let said = said[..said.len().min(LONGEST_SAID)].to_vec();
+        self.gate.state().bad = Some((self.count + 1, Unread { wrong, said }));
         self.held = BytesMut::from(STAND_IN);
         self.passed = STAND_IN.len();
         self.phase = Phase::Over;

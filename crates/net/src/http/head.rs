@@ -156,6 +156,12 @@ impl Upgrade {
     }
 }
 
+/// What a request asks for, as it stands in its first line, also where the head cannot be read.
+pub(super) fn said(held: &[u8]) -> &[u8] {
+    let line = held.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    line.split(|byte| *byte == b' ').nth(1).unwrap_or_default()
+}
+
 /// Whether a head that was not there in full when `looked` bytes were may be now. Whoever sends byte by byte
 /// must not have all of them read each time.
 pub(super) fn may_be_whole(held: &[u8], looked: usize) -> bool {

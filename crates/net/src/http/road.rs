@@ -2,8 +2,9 @@
 
 use super::agree::{Asked, Form, asked, bad, judged};
 use super::answer::Answer;
+use super::connect::unread;
 use super::flow::{Body, Flow, Source, Tally, too_long};
-use super::guard::Gate;
+use super::guard::{Gate, Unread};
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
 use super::wishes::{Wishes, plain_web_socket, refuse_echo};
@@ -72,7 +73,7 @@ impl Road {
         let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
             Ok(()) if request.method() == Method::CONNECT => Err(self.late_connect()),
             Ok(()) => self.forward(request).await,
-            Err(wrong) => Err(self.bad(wrong)),
+            Err(Unread { wrong, said }) => Err(self.bad(wrong, &said)),
         };
         answered.unwrap_or_else(Answer::whole)
     }
@@ -85,7 +86,7 @@ impl Road {
                 "not-a-proxy-request",
                 "over HTTP/1.1, CONNECT is taken as the first request of a connection only",
             ),
-            Kind::Admitted(_) => self.bad(BadRequest::Target),
+            Kind::Admitted(_) => self.bad(BadRequest::Target, b""),
         }
     }
 
@@ -114,10 +115,11 @@ impl Road {
             http::Version::HTTP_2 => named.or(authority),
             _ => named,
         };
+        let said = request.uri().to_string();
         if more.is_some() {
-            return Err(self.bad(BadRequest::Host));
+            return Err(self.bad(BadRequest::Host, said.as_bytes()));
         }
-        let asked = asked(&request.uri().to_string(), named).map_err(|wrong| self.bad(wrong))?;
+        let asked = asked(&said, named).map_err(|wrong| self.bad(wrong, said.as_bytes()))?;
         match (&self.kind, self.speech, asked.form) {
             (Kind::Proxy, _, Form::Http) => Ok(asked),
             (Kind::Proxy, _, Form::Origin) => Err(Answer::plain(
@@ -133,14 +135,15 @@ impl Road {
             (_, _, Form::Origin) => Ok(asked),
             (_, Speech::Plain | Speech::PlainTwo, Form::Http) => Ok(asked),
             (_, Speech::Tls | Speech::TlsTwo, Form::Https) => Ok(asked),
-            _ => Err(self.bad(BadRequest::Target)),
+            _ => Err(self.bad(BadRequest::Target, said.as_bytes())),
         }
     }
 
-    fn bad(&self, wrong: BadRequest) -> Answer {
+    /// The answer to what cannot be read as a request, once it is told. `said` is what it asks for.
+    fn bad(&self, wrong: BadRequest, said: &[u8]) -> Answer {
         match &self.kind {
             Kind::Admitted(admitted) => bad(admitted, wrong),
-            Kind::Proxy => Answer::bad(wrong),
+            Kind::Proxy => unread(&self.ward, said, Via::HttpProxy, wrong),
         }
     }
 
@@ -243,8 +246,8 @@ impl Road {
             Channel::Tls => 443,
         };
         translate::outward(&mut head, &admitted.target, port);
-        if self.scrubber(admitted).is_some() {
-            Scrubber::ask_plainly(&mut head.headers);
+        if let Some(scrubber) = self.scrubber(admitted) {
+            scrubber.ask_plainly(&mut head.headers);
         }
         let body = inject::inject(self.channel(), &mut head, body, tally).await?;
         Ok(Request::from_parts(head, body))
@@ -282,11 +285,24 @@ impl Road {
             match line.send(request).await {
                 Ok(response) => return Ok((response, line)),
                 Err(SendError::Unsent(unsent)) => request = *unsent,
-                Err(SendError::Failed(error)) => return Err(failed(&admitted.target, &error)),
+                Err(SendError::Failed(error)) => {
+                    return Err(match way {
+                        Way::Server => failed(&admitted.target, &error),
+                        Way::Forwarder => self.not_forwarded(admitted, &error),
+                    });
+                }
             }
         }
         let text = format!("{} closes every connection before it answers", admitted.target);
         Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
+    }
+
+    /// The answer to whoever got none because a proxy gave none.
+    fn not_forwarded(&self, admitted: &Admitted, error: &hyper::Error) -> Answer {
+        let (routes, target) = (self.ward.routes(), &admitted.target);
+        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        let text = format!("{target} gave no answer through {}: {error}{cause}", routes.of_request(target));
+        Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text)
     }
 
     /// The answer as it goes to the client.
@@ -303,19 +319,21 @@ impl Road {
             let refusal = self.ward.refuse(too_long(&admitted.target, Direction::Received)).refusal;
             return Err(Answer::plain(StatusCode::BAD_GATEWAY, "too-long", refusal.reason));
         }
-        translate::inward(&mut head, &self.ward.judge().plan().strip_response_headers);
         let is_empty = body.is_end_stream();
+        if !is_empty && translate::is_packed(&head.headers) {
+            let text = format!("{} packs its answer for the way, which nobody asked for", admitted.target);
+            return Err(Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text));
+        }
+        translate::inward(&mut head, &self.ward.judge().plan().strip_response_headers);
         let mut flow =
             Flow::new(Either::Left(body), tally).holding(line.lease(&self.lines)).told_to(self.gate.clone());
         if let Some(scrubber) = self.scrubber(admitted) {
-            if !is_empty && Scrubber::is_blind(&head.headers) {
-                let text = format!(
-                    "{} sends an encoded answer, in which a secret that it was sent could not be found",
-                    admitted.target
-                );
-                return Err(Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text));
-            }
-            scrubber.head(&mut head.headers);
+            let unread = if is_empty { Ok(()) } else { scrubber.can_read(&head) };
+            unread.map_err(|unread| {
+                let text = format!("{} sends {unread}", admitted.target);
+                Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text)
+            })?;
+            scrubber.answer(&mut head);
             if !is_empty {
                 flow = flow.scrubbing(scrubber);
             }
@@ -350,7 +368,7 @@ impl Road {
                 let text = format!("{} wants to send messages that cannot be read", admitted.target);
                 return Err(Answer::plain(StatusCode::BAD_GATEWAY, "answer-not-readable", text));
             }
-            scrubber.head(&mut head.headers);
+            scrubber.answer(&mut head);
         }
         self.turn_into(Next { client, server, admitted, exchange, scrubber });
         Ok(Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync()))

@@ -1,13 +1,14 @@
 //! HTTP/2 at the proxy, without the server library: that one cannot tell a tunnel's failure from its end.
 
 use super::answer::Answer;
-use super::connect::reach;
+use super::connect::{reach, unread, wanted};
 use super::flow::Body;
 use super::head::BadRequest;
 use super::road::Road;
-use super::server::{LONGEST_HEADERS, MOST_STREAMS, WHOLE_WINDOW, WINDOW};
+use super::server::{LONGEST_HEADERS, MOST_STREAMS, Room};
 use super::two::{Received, Tunnel};
-use crate::gateway::Admitted;
+use crate::Via;
+use crate::gateway::{Admitted, Ward};
 use crate::peer::{inheriting, peer};
 use crate::relay::bridge;
 use crate::transparent::carry;
@@ -27,18 +28,26 @@ pub(super) async fn serve_second_proxy<S>(road: &Arc<Road>, client: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let mut server = h2::server::Builder::new();
-    server
-        .max_concurrent_streams(MOST_STREAMS)
-        .max_header_list_size(LONGEST_HEADERS)
-        .initial_window_size(WINDOW)
-        .initial_connection_window_size(WHOLE_WINDOW);
+    let big = road.ward.room_for_big_buffers();
+    let server = server(&Room::of(big.as_ref()));
     let Ok(mut connection) = server.handshake::<_, Bytes>(client).await else { return };
     // What goes wrong with the connection is told to each of its streams.
     while let Some(Ok((request, respond))) = connection.accept().await {
         let answering = answer(Arc::clone(road), request, respond);
         road.ward.spawn(inheriting(peer(), Box::pin(answering)));
     }
+}
+
+/// The library's part, with no more buffers than there is room for.
+pub(super) fn server(room: &Room) -> h2::server::Builder {
+    let mut server = h2::server::Builder::new();
+    server
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(LONGEST_HEADERS)
+        .initial_window_size(room.window)
+        .initial_connection_window_size(room.whole_window)
+        .max_send_buffer_size(room.unsent);
+    server
 }
 
 async fn answer(road: Arc<Road>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
@@ -59,12 +68,14 @@ async fn answer(road: Arc<Road>, request: Request<RecvStream>, mut respond: Send
 async fn tunnel(road: Arc<Road>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let ward = &road.ward;
     let reached = async {
-        let target = target(&request)?;
-        let admitted = reach(ward, target).await?;
+        let wanted = wanted(target(ward, &request)?);
+        let place = ward.place_for_tunnel(&wanted).await;
+        let place = place.map_err(|denied| Answer::refused(&denied.refusal))?;
+        let admitted = reach(ward, wanted).await?;
         // Two descriptors more than a client's own connection takes.
         let places = [admitted.place().await, admitted.place().await];
         match places.into_iter().collect::<Result<Vec<_>, _>>() {
-            Ok(places) => Ok((admitted, places)),
+            Ok(places) => Ok((admitted, (place, places))),
             Err(denied) => Err(Answer::refused(&denied.refusal)),
         }
     };
@@ -84,15 +95,16 @@ async fn tunnel(road: Arc<Road>, request: Request<RecvStream>, mut respond: Send
 }
 
 /// Where a tunnel is to lead. A Host beside the target must say the same.
-fn target(request: &Request<RecvStream>) -> Result<Target, Answer> {
+fn target(ward: &Ward, request: &Request<RecvStream>) -> Result<Target, Answer> {
     let mut hosts = request.headers().get_all(header::HOST).iter().map(|host| host.as_bytes());
     let (host, more) = (hosts.next(), hosts.next());
     let asked = request.uri().authority().map(|authority| authority.as_str());
-    match (asked, more) {
-        (_, Some(_)) => Err(Answer::bad(BadRequest::Host)),
-        (None, None) => Err(Answer::bad(BadRequest::Target)),
+    let target = match (asked, more) {
+        (_, Some(_)) => Err(BadRequest::Host),
+        (None, None) => Err(BadRequest::Target),
         (Some(asked), None) => super::connect::target(asked, host),
-    }
+    };
+    target.map_err(|wrong| unread(ward, asked.unwrap_or_default().as_bytes(), Via::Connect, wrong))
 }
 
 /// Gives an answer, as fast as the client takes it.

@@ -20,6 +20,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::client::TlsStream;
 
 /// What is read from a client at once, or waits to be written to it.
@@ -29,9 +30,26 @@ const SMALLER_BUFFER: usize = super::head::LONGEST_HEAD + 16 * 1024;
 /// Requests of one HTTP/2 client under way at once.
 pub(super) const MOST_STREAMS: u32 = 100;
 pub(super) const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
-/// What an HTTP/2 client may send ahead, per request and altogether.
-pub(super) const WINDOW: u32 = 1 << 20;
-pub(super) const WHOLE_WINDOW: u32 = 4 << 20;
+
+/// What may be held for an HTTP/2 client. It has up to a hundred streams, so that what each may hold is small.
+pub(super) struct Room {
+    /// What it may send ahead, per request.
+    pub(super) window: u32,
+    /// The same altogether.
+    pub(super) whole_window: u32,
+    /// What may wait to be sent to it, per request.
+    pub(super) unsent: usize,
+}
+
+impl Room {
+    /// For a client that has the right to big buffers, or one of a crowd.
+    pub(super) fn of(big: Option<&OwnedSemaphorePermit>) -> Self {
+        match big {
+            Some(_) => Self { window: 256 << 10, whole_window: 1 << 20, unsent: 64 << 10 },
+            None => Self { window: 64 << 10, whole_window: 64 << 10, unsent: 16 << 10 },
+        }
+    }
+}
 
 /// Runs the library's tasks so that they end with the gateway.
 #[derive(Clone)]
@@ -75,14 +93,17 @@ pub(super) async fn serve_second<S>(road: &Arc<Road>, client: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let big = road.ward.room_for_big_buffers();
+    let room = Room::of(big.as_ref());
     let mut server = http2::Builder::new(Tasks(Arc::clone(&road.ward)));
     server
         .timer(TokioTimer::new())
         .auto_date_header(false)
         .max_concurrent_streams(MOST_STREAMS)
         .max_header_list_size(LONGEST_HEADERS)
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WHOLE_WINDOW);
+        .initial_stream_window_size(room.window)
+        .initial_connection_window_size(room.whole_window)
+        .max_send_buf_size(room.unsent);
     let connection = server.serve_connection(TokioIo::new(client), service_fn(answering(road)));
     until_closed(road, connection).await;
 }

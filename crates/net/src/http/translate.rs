@@ -104,6 +104,13 @@ pub(super) fn inward(head: &mut response::Parts, strip: &[String]) {
     head.version = Version::HTTP_11;
 }
 
+/// Whether the body of an answer is packed for the way, which is not seen any more once it has arrived.
+pub(super) fn is_packed(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(header::TRANSFER_ENCODING).iter().map(HeaderValue::as_bytes);
+    let mut codings = codings.flat_map(|value| value.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"chunked"))
+}
+
 fn drop_connection_headers(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &header::CONNECTION)
         .filter_map(|token| HeaderName::from_bytes(token.as_bytes()).ok())
@@ -135,7 +142,7 @@ fn tokens<'a>(headers: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use super::{forwarded, inward, outward, second, wanted_upgrade};
+    use super::{forwarded, inward, is_packed, outward, second, wanted_upgrade};
     use crate::http::head::Upgrade;
     use http::{Request, Response, request, response};
     use stockade_policy::Target;
@@ -222,5 +229,21 @@ mod tests {
         let mut head: response::Parts = response.body(()).unwrap().into_parts().0;
         inward(&mut head, &["Set-Cookie".into(), "bad name".into()]);
         assert_eq!(head.headers.keys().map(http::HeaderName::as_str).collect::<Vec<_>>(), ["x"]);
+    }
+    #[test]
+    fn packing_is_seen_among_other_codings() {
+        for (values, packed) in [
+            (&["chunked"][..], false),
+            (&["Chunked, "], false),
+            (&["gzip, chunked"], true),
+            (&["gzip", "chunked"], true),
+            (&["chunked", "x"], true),
+            (&[], false),
+        ] {
+            let response = Response::builder();
+            let response =
+                values.iter().fold(response, |head, value| head.header("transfer-encoding", *value));
+            assert_eq!(is_packed(response.body(()).unwrap().headers()), packed, "{values:?}");
+        }
     }
 }

@@ -104,12 +104,24 @@ pub(crate) async fn tunnel_over<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
+    let mut left = LONGEST_ANSWER;
+    // Words on the way are no answer.
+    while let Heard::Meanwhile = head(stream, &mut left).await? {}
+    Ok(())
+}
+
+/// What a proxy says to a request for a tunnel, where it does not say no.
+enum Heard {
+    /// That it goes on with it.
+    Meanwhile,
+    Tunnel,
+}
+
+async fn head<S: AsyncRead + Unpin>(stream: &mut S, left: &mut usize) -> io::Result<Heard> {
     let mut head = Vec::with_capacity(256);
     // One by one: what follows the head belongs to whoever gets the stream.
     while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
-        if head.len() == LONGEST_ANSWER {
-            return Err(refused("the proxy's answer is too long".into()));
-        }
+        *left = left.checked_sub(1).ok_or_else(|| refused("the proxy's answer is too long".into()))?;
         match stream.read_u8().await {
             Ok(byte) => head.push(byte),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -122,7 +134,8 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
     let mut response = httparse::Response::new(&mut lines);
     let parsed = response.parse(&head).map_err(|_| refused("the proxy's answer is not HTTP".into()))?;
     match response.code {
-        Some(200..=299) if parsed.is_complete() => Ok(()),
+        Some(200..=299) if parsed.is_complete() => Ok(Heard::Tunnel),
+        Some(100 | 102..=199) if parsed.is_complete() => Ok(Heard::Meanwhile),
         Some(code) => {
             Err(refused(format!("the proxy answered {code} {}", response.reason.unwrap_or_default())))
         }
@@ -223,6 +236,19 @@ mod tests {
         assert_eq!(rest, Ok(b"SSH-2.0".to_vec()));
         let asked = "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\nProxy-Authorization: Basic x\r\n\r\n";
         assert_eq!(String::from_utf8(request).unwrap(), asked);
+    }
+
+    #[tokio::test]
+    async fn words_on_the_way_are_no_answer() {
+        let (rest, _) = tunnel(
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\nhello",
+        )
+        .await;
+        assert_eq!(rest, Ok(b"hello".to_vec()));
+        let (error, _) = tunnel(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 403 No\r\n\r\n").await;
+        assert_eq!(error, Err("the proxy answered 403 No".into()));
+        let (error, _) = tunnel(b"HTTP/1.1 101 Switching\r\n\r\n").await;
+        assert_eq!(error, Err("the proxy answered 101 Switching".into()));
     }
 
     #[tokio::test]

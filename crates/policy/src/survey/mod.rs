@@ -6,6 +6,7 @@ mod error;
 mod links;
 mod locate;
 mod order;
+mod planted;
 mod roots;
 mod suppose;
 mod walk;
@@ -20,6 +21,7 @@ use crate::policy::Policy;
 use crate::rules::{List, Place, RuleId};
 use crate::{FileKind, Files, Identity, Layer, Notice, NoticeWeight, RuleRef, Switch};
 use locate::{Absence, Located, Locator};
+use planted::Touched;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use walk::Walk;
@@ -62,7 +64,7 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
     let mut survey = Survey::default();
     let mut locator = Locator::new(files);
     let mut walk = Walk::new(policy, files, bounds);
-    let bases = writable_bases(policy, &mut locator);
+    let touched = Touched::of(policy, &mut locator);
     for (id, rule) in policy.book.iter() {
         if policy.file_rules == Switch::Refused && policy.book.layer(id) != Layer::BuiltIn {
             continue;
@@ -70,7 +72,7 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
         match &rule.place {
             Place::Literal(path) => {
                 match locator.find(path).or_else(|absence| locator.tidied(path, rule.list).ok_or(absence)) {
-                    Ok(found) if opens(rule.list) && planted(&bases, files, path, &found.path) => {
+                    Ok(found) if opens(rule.list) && touched.misleads(files, path, &found.path) => {
                         survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
                     }
                     Ok(found) => {
@@ -79,8 +81,7 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
                     }
                     Err(absence) => {
                         // A link that leads nowhere yet. It counts only where a command could replace it.
-                        let reachable =
-                            guards(rule.list) && bases.iter().any(|(base, _)| path.starts_with(base));
+                        let reachable = guards(rule.list) && touched.is_spelled_below(path);
                         if reachable && absence == Absence::LeadsNowhere {
                             survey.guard_way(files, id, rule.list, path, None);
                         }
@@ -93,7 +94,7 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
                 }
             }
             Place::Anchored { base, glob } => match locator.locate(base) {
-                Some(found) if opens(rule.list) && planted(&bases, files, base, &found.path) => {
+                Some(found) if opens(rule.list) && touched.misleads(files, base, &found.path) => {
                     survey.warn_about_planted(&policy.book.quote(id), base, &found.path);
                 }
                 Some(found) => {
@@ -121,42 +122,6 @@ fn opens(list: List) -> bool {
 /// Lists whose rules must find the same file the next time.
 fn guards(list: List) -> bool {
     matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute | List::Protected | List::Checked)
-}
-
-/// Directories commands write in: as rules spell them, and where they really are.
-type Bases = Vec<(PathBuf, PathBuf)>;
-
-fn writable_bases(policy: &Policy, locator: &mut Locator) -> Bases {
-    let mut bases = vec![
-        (policy.cwd.clone(), policy.workspace.clone()),
-        (policy.workspace.clone(), policy.workspace.clone()),
-    ];
-    for (_, rule) in policy.book.iter().filter(|(_, rule)| rule.list == List::AllowWrite) {
-        if let Place::Literal(path) = &rule.place
-            && let Some(found) = locator.locate(path)
-        {
-            bases.push((path.clone(), found.path));
-        }
-    }
-    bases
-}
-
-/// Whether a path goes through a link that an earlier command could have planted.
-///
-/// Below a directory commands write in, a path has to lead exactly where it says. That is judged by the
-/// place that will be opened, not by looking again: a link may come and go while somebody looks.
-fn planted(bases: &Bases, files: &dyn Files, written: &Path, real: &Path) -> bool {
-    let tidy = locate::tidy(written);
-    let mut below = bases.iter().filter_map(|(spelled, base)| {
-        let rest = tidy.strip_prefix(spelled).ok().filter(|rest| !rest.as_os_str().is_empty())?;
-        Some(base.join(rest))
-    });
-    if below.any(|expected| expected != real) {
-        return true;
-    }
-    let in_bases =
-        |link: &links::Link| bases.iter().any(|(_, base)| link.path.starts_with(base) && link.path != *base);
-    tidy != real && links::links_on(files, written).iter().any(in_bases)
 }
 
 fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list: List, found: Located) {

@@ -2,7 +2,9 @@
 
 use crate::survey::{Bounds, PlanError, survey};
 use crate::testing::{Tree, inputs, load, request, usual_tree};
-use crate::{Explanation, FileKind, Files, Flags, Identity, Inputs, Layer, MountKind, Policy, Shape};
+use crate::{
+    Explanation, FileKind, Files, Flags, Identity, Inputs, Layer, MountKind, OwnPaths, Policy, Shape,
+};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -220,6 +222,62 @@ fn what_allows_something_does_not_follow_links_a_command_could_have_planted() {
     assert!(!explain(&policy, "/home/me/.ssh/id_rsa", &tree).read.allowed);
     let plan = policy.plan(&request(), &tree).unwrap();
     assert_eq!(plan.notices.iter().filter(|notice| notice.text.contains("planted")).count(), 2);
+}
+
+#[test]
+fn links_in_workspaces_of_earlier_commands_open_nothing() {
+    let tree = usual_tree()
+        .files(&["/data/out/x", "/home/me/.ssh/id_rsa", "/elsewhere/sub/y"])
+        .link("/elsewhere/build", "/data/out")
+        .link("/elsewhere/data", "/home/me/.ssh/id_rsa")
+        .link("/elsewhere/way", "sub")
+        .link("/srv", "/elsewhere/build");
+    let with = |cwd: &str, worked_in: &[&str], write: &str| {
+        let own = OwnPaths { worked_in: worked_in.iter().map(PathBuf::from).collect(), ..inputs().own };
+        let (allow_read, allow_write) = (vec!["/elsewhere/data".into()], vec![write.into()]);
+        let flags = Flags { allow_read, allow_write, ..Flags::default() };
+        Policy::load(Inputs { cwd: cwd.into(), own, flags, ..inputs() }, &tree).unwrap()
+    };
+    // Whoever made that link, no command did.
+    assert!(writes(&with("/ws", &["/ws", "/else"], "/elsewhere/build"), "/data/out/x", &tree));
+    for write in ["/elsewhere/build", "/elsewhere/sub/../build", "/elsewhere/way/../build", "/srv"] {
+        for cwd in ["/ws", "/elsewhere/sub"] {
+            let policy = with(cwd, &["/elsewhere"], write);
+            assert!(!writes(&policy, "/data/out/x", &tree), "{write} from {cwd}");
+            assert!(!explain(&policy, "/home/me/.ssh/id_rsa", &tree).read.allowed);
+            let plan = policy.plan(&request(), &tree).unwrap();
+            assert_eq!(plan.notices.iter().filter(|notice| notice.text.contains("planted")).count(), 2);
+        }
+    }
+    // The workspace is a link that stays there: everything is as if it were named itself.
+    let policy = with("/elsewhere/way", &["/elsewhere"], "y");
+    assert!(writes(&policy, "/elsewhere/sub/y", &tree) && writes(&policy, "/elsewhere/sub/new", &tree));
+}
+
+#[test]
+fn a_working_directory_does_not_lead_out_of_where_commands_worked() {
+    let tree = usual_tree()
+        .files(&["/data/out/x", "/elsewhere/sub/y"])
+        .link("/elsewhere/away", "/data/out")
+        .link("/elsewhere/way", "sub")
+        .link("/srv", "/elsewhere/away")
+        .link("/moved", "/elsewhere");
+    let out_of = |cwd: &str, worked_in: &str| {
+        let own = OwnPaths { worked_in: vec![worked_in.into()], ..inputs().own };
+        let policy = Policy::load(Inputs { cwd: cwd.into(), own, ..inputs() }, &tree).unwrap();
+        policy.led_out_of(&tree)
+    };
+    let known = Some(PathBuf::from("/elsewhere"));
+    assert_eq!(out_of("/elsewhere/away", "/elsewhere"), known);
+    assert_eq!(out_of("/elsewhere/way/../away", "/elsewhere"), known);
+    assert_eq!(out_of("/elsewhere/away/..", "/elsewhere"), known);
+    assert_eq!(out_of("/srv", "/elsewhere"), known);
+    for free in ["/elsewhere", "/elsewhere/sub", "/elsewhere/way", "/ws", "/data/out"] {
+        assert_eq!(out_of(free, "/elsewhere"), None, "{free}");
+    }
+    // A workspace that was put elsewhere is still the same one.
+    assert_eq!(out_of("/moved/sub", "/moved"), None);
+    assert_eq!(out_of("/elsewhere/away", "/ws"), None);
 }
 
 #[test]

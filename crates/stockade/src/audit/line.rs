@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::io::{self, BufWriter};
 
-/// Bytes of any one text in a line; the rest is left out. Commands may be megabytes long.
+/// Bytes of any one text in a line. Commands may be megabytes long: the digest of the whole stands for the rest.
 const LONGEST_TEXT: usize = 8192;
 
 /// No line of ours is longer.
@@ -129,8 +129,9 @@ fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.len() > LONGEST_TEXT => {
             let left_out = text.len() - text.floor_char_boundary(LONGEST_TEXT);
+            let whole = digest(&[text.as_bytes()]);
             text.truncate(text.len() - left_out);
-            text.push_str(&format!("… [{left_out} more bytes]"));
+            text.push_str(&format!("… [{left_out} more bytes, sha256 of the whole {whole}]"));
         }
         Value::Array(values) => values.iter_mut().for_each(shorten),
         Value::Object(fields) => fields.values_mut().for_each(shorten),
@@ -217,8 +218,11 @@ mod tests {
     #[test]
     fn long_texts_are_cut() {
         let mut text = Vec::new();
-        write(&event(&"ä".repeat(1 << 20)), 7, Link::NONE, &mut text).unwrap();
+        let command = "ä".repeat(1 << 20);
+        write(&event(&command), 7, Link::NONE, &mut text).unwrap();
         assert!(text.len() < 10_000);
-        assert!(String::from_utf8(text).unwrap().contains("… [2088960 more bytes]"));
+        let whole = digest(&[command.as_bytes()]);
+        let said = format!("ä… [2088960 more bytes, sha256 of the whole {whole}]\"");
+        assert!(String::from_utf8(text).unwrap().contains(&said));
     }
 }

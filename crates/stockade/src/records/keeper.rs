@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stockade_policy::{AuditMode, Policy};
 
-/// Where records are kept.
+/// Where records are kept. The list of workspaces that commands have worked in is none: it stays in the user's
+/// state directory, where every runtime looks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Records {
     /// In the user's state directory, where `stockade violations` and `stockade audit` look.

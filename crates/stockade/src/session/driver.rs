@@ -15,7 +15,7 @@
 //! A command may make the driver's own variable readonly, or a name of another, so that the next text would
 //! not be run and nobody would know. So the end of every turn says what the variable is (`${_sk@A}`), and a
 //! shell whose variable is another one is replaced. A DEBUG trap, which would run between the driver's own
-//! steps, lasts as long as its command.
+//! steps, lasts as long as its command, and what it prints of them goes nowhere: to the shell's own 2.
 //!
 //! A turn begins with one line, which lies in the channel before the turn before is over: without asking anybody
 //! the shell then opens the pipes of its next command (in a sandbox with a broker the slow part) and waits for
@@ -23,6 +23,12 @@
 //! there is one, in a piece of a fixed size, which the shell reads in one go: assignments of the text and the
 //! input and, with the name of the turn, what is to be done with them; or a question about the shell's state.
 //! The end of the command is said as soon as it is known. The shell tidies up afterwards.
+//!
+//! The rest of a text is left out by a trap for SIGURG, which sets a DEBUG trap with `extdebug`: every simple
+//! command that would come next is skipped, loops are broken out of, functions and sourced files are returned
+//! from (by status 2), until the driver's own step after the text is about to run. The trap acts only while a
+//! text runs. SIGINT has a trap that does nothing, because bash sends itself the SIGINT that ended a program in
+//! a `$(…)`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -34,7 +40,7 @@ const ORDER: usize = 512;
 ///
 /// `_skT` is a turn from its beginning on, `_skR` and `_skZ` what an order has done: the name of the turn goes
 /// between them. The elements of `_sk` are the status of the command, or the order, at first; the text; its
-/// input; what is done with them; the name of the pipes.
+/// input; what is done with them; the name of the pipes; the shell's options while the rest is left out.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
 \builtin readonly _skB='{
@@ -48,6 +54,7 @@ while [[ ! ${_sk[3]-} ]] && \builtin read -r -N 512 "_sk[0]"; do \builtin eval "
 \builtin readonly _skR='{
 _sk[3]= _sk[0]=
 \builtin eval "${_sk[1]}" <"${_sk[2]}" 2>&22 22>&-
+{
 case ${_sk@a} in a | ax | "")
 _sk=("$?")
 if ! { \builtin printf -v "_sk[1]" 1 && [[ ${_sk[1]-} ]]; }; then
@@ -60,6 +67,7 @@ if [[ ${_sk[1]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexi
 fi
 esac
 \builtin trap - DEBUG
+} >&2
 \builtin printf "E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}"'
 \builtin readonly _skZ='
 if [[ -o posix ]]; then _sk=
@@ -75,6 +83,22 @@ fi
 \builtin declare -px
 \builtin printf "\0"
 } >&0'
+\builtin readonly _skX='if [[ $BASH_COMMAND == "case \${_sk@a} "* || $BASH_COMMAND == "_sk=("* ]]; then
+\builtin trap - DEBUG
+\builtin shopt -u extdebug
+if [[ ${_sk[5]-} == *T* ]]; then \builtin set -T; fi
+if [[ ${_sk[5]-} == *E* ]]; then \builtin set -E; fi
+elif [[ ${FUNCNAME-} ]]; then \builtin shopt -Z
+else ! \builtin break 999
+fi 2>/dev/null'
+\builtin readonly _skU='if [[ ${_sk[2]-} && ! ${_sk[3]-} && ! ${_sk[5]-} ]]; then
+_sk[5]=$-
+\builtin trap -- "$_skX" DEBUG
+\builtin shopt -s extdebug
+if [[ ! ${FUNCNAME-} ]]; then \builtin break 999; fi
+fi 2>/dev/null'
+\builtin trap '\builtin eval "$_skU"' URG
+\builtin trap : INT
 \builtin trap '_sk=("$?")
 for ((_sk[1] = 0; _sk[1] < 256; _sk[1]++)); do if [[ ${_sk[1]} != [1-9] && -S /proc/self/fd/${_sk[1]} ]]; then
 \builtin printf "X%s %s\n" "${_sk[0]}" "$PWD" >&"${_sk[1]}"

@@ -3,6 +3,7 @@
 use super::house;
 use super::live::{Live, Stage};
 use super::output::Output;
+use super::stop::Begun;
 use std::time::{Duration, SystemTime};
 use stockade_policy::{
     Event, Exit, HostStatistics, NetworkStatistics, Outcome, Usage, Violation, ViolationKind,
@@ -84,7 +85,7 @@ impl Live {
         }
         const SIGKILL: i32 = 9;
         // Which of our signals it was is of no use to anybody.
-        let exit = if self.given_up { Exit::Signal { signal: SIGKILL } } else { exit };
+        let exit = if self.given_up.is_some() { Exit::Signal { signal: SIGKILL } } else { exit };
         let exit = self.forced.unwrap_or(exit);
         if self.seat.shell.is_none() {
             let reason = self.why_restarted(exit);
@@ -126,8 +127,12 @@ impl Live {
         if self.spoiled {
             return "the command changed variables its shell needs to run the next one".into();
         }
-        if self.given_up && self.forced.is_none() {
-            return "the shell did not take orders any more, and was given up".into();
+        if let (Some(begun), None) = (self.given_up, self.forced) {
+            let of_command = match begun {
+                Begun::No => "the command was not run",
+                Begun::Perhaps => "the command may not have been run",
+            };
+            return format!("the shell did not take orders any more, and was given up: {of_command}");
         }
         match exit {
             Exit::Code { code } => format!("the command ended its shell with status {code}"),

@@ -6,12 +6,13 @@ use super::error::SessionError;
 use super::handle::Inner;
 use super::options::SessionInput;
 use super::output::Output;
-use super::processes::{Moment, Process, below, directory_of, of_session};
+use super::processes::{Moment, Process, directory_of};
 use super::seat::Seat;
 use super::shell::{Pipes, Shell};
+use super::stop::{Begun, SIGKILL, Stopping};
 use super::walls::Walls;
 use crate::records::Recorder;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -20,12 +21,6 @@ use stockade_policy::{Event, Exit, NetworkStatistics, Violation};
 use tokio::net::unix::pipe;
 use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 
-const SIGKILL: i32 = 9;
-const SIGTERM: i32 = 15;
-/// How long a cancelled command has to end by itself.
-const GRACE: Duration = Duration::from_secs(2);
-/// The same for one whose time is up, or that nobody wants any more.
-const SHORT_GRACE: Duration = Duration::from_millis(500);
 /// How long a shell that waits for an order has to open its pipes.
 const UNREADY: Duration = Duration::from_secs(5);
 /// How often a shell that is at work is looked after.
@@ -56,7 +51,7 @@ pub(super) struct Live {
     name: String,
     place: Place,
     pub(super) begun: Instant,
-    since: Moment,
+    pub(super) since: Moment,
     /// What is to be told next.
     pub(super) queue: VecDeque<Event>,
     /// What happens beside it.
@@ -73,17 +68,19 @@ pub(super) struct Live {
     entry: Option<Entry>,
     has_input: bool,
     cancelled: mpsc::UnboundedReceiver<i32>,
-    deadline: Option<(Instant, Duration)>,
+    pub(super) deadline: Option<(Instant, Duration)>,
     /// When a shell that does not take its order, or has lost its way, is given up.
     unready: Option<Instant>,
     /// When to look again whether the shell is still where it should be.
     look: Instant,
-    /// When what is left is killed.
-    grace: Option<Instant>,
-    /// What was told to end.
-    ending: Vec<Process>,
+    /// Present once it was told to end.
+    pub(super) stopping: Option<Stopping>,
+    /// Its processes that were told to end.
+    pub(super) ending: Vec<Process>,
+    /// The shell itself was told to end, so that nothing more can be run in it.
+    pub(super) shell_told: bool,
     /// The shell did not do as it was told, and was ended.
-    pub(super) given_up: bool,
+    pub(super) given_up: Option<Begun>,
     /// How it ends whatever the shell says.
     pub(super) forced: Option<Exit>,
     pub(super) violations: Vec<Violation>,
@@ -122,7 +119,7 @@ enum Woken {
     Deadline,
     Unready,
     Look,
-    Grace,
+    Stopping,
     Ended(Exit),
 }
 
@@ -191,9 +188,10 @@ impl Live {
             deadline: time_limit.map(|limit| (begun + limit, limit)),
             unready: Some(begun + UNREADY),
             look: begun + LOOK,
-            grace: None,
+            stopping: None,
             ending: Vec::new(),
-            given_up: false,
+            shell_told: false,
+            given_up: None,
             forced: None,
             truncated: false,
             spoiled: false,
@@ -260,7 +258,7 @@ impl Live {
             Some(event) = self.side.recv() => Woken::Side(Box::new(event)),
             Some(signal) = self.cancelled.recv() => Woken::Cancel(signal),
             () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
-            () = until(self.grace) => Woken::Grace,
+            () = until(self.stopping.as_ref().map(|stopping| stopping.look)) => Woken::Stopping,
             () = until(self.unready) => Woken::Unready,
             () = until(Some(self.look)), if !away => Woken::Look,
             () = entry::opened(self.entry.as_ref()) => Woken::Opened,
@@ -282,17 +280,14 @@ impl Live {
             Woken::Said(None) => {
                 self.unready = None;
                 if self.seat.shell.as_ref().is_some_and(|shell| shell.channel.is_flooded()) {
-                    self.stop(SIGKILL, Duration::ZERO);
+                    self.give_up();
                 }
                 self.stage = Stage::Away;
             }
             Woken::Side(event) => self.tell(*event),
             Woken::Opened => self.entry = None,
             Woken::Output => self.queue.extend(self.output.iter_mut().flat_map(Output::take)),
-            Woken::Cancel(signal) => {
-                self.forced.get_or_insert(Exit::Cancelled { signal });
-                self.stop(signal, if signal == SIGKILL { SHORT_GRACE } else { GRACE });
-            }
+            Woken::Cancel(signal) => self.cancel(signal),
             Woken::Deadline => self.time_out(),
             Woken::Unready => {
                 self.unready = None;
@@ -302,8 +297,8 @@ impl Live {
                     // One that has just come to its end has said so before it read on.
                     self.hear_waiting();
                     if matches!(self.stage, Stage::Running) {
-                        self.given_up = true;
-                        self.stop(SIGKILL, Duration::ZERO);
+                        self.given_up = Some(self.hold_still());
+                        self.give_up();
                     }
                 }
             }
@@ -315,7 +310,7 @@ impl Live {
                     self.unready = Some(Instant::now() + LOOK);
                 }
             }
-            Woken::Grace => self.kill(),
+            Woken::Stopping => self.press_on(),
             Woken::Ended(exit) => {
                 self.hear_waiting();
                 self.leave_nobody();
@@ -372,11 +367,9 @@ impl Live {
 
     /// The shell is free, and opens the pipes of the next command while this one's result is on its way.
     pub(super) fn end_turn(&mut self, last: Option<Output>) {
-        // Who was told to end while the shell was done already is ended all the same.
-        self.ending.iter().for_each(|process| process.signal(SIGKILL));
         self.leave_nobody();
         match (&mut self.seat.shell, self.next.take()) {
-            (Some(shell), Some(next)) if self.forced.is_none() => shell.end_turn(next, last),
+            (Some(shell), Some(next)) if !self.shell_told => shell.end_turn(next, last),
             (_, next) => {
                 self.seat.shell = None;
                 self.drop_pipes(next, last);
@@ -395,25 +388,6 @@ impl Live {
         }
     }
 
-    /// What a command that was told to end started in its last moment has no parent any more. One that starts
-    /// processes quicker than they are found takes everything in the sandbox along.
-    fn leave_nobody(&self) {
-        let (Some(_), Some(shell)) = (self.forced, &self.seat.shell) else { return };
-        const ATTEMPTS: usize = 10;
-        let mut known = HashSet::new();
-        for _ in 0..ATTEMPTS {
-            let left = of_session(shell.pid, self.since);
-            left.iter().for_each(|process| process.signal(SIGKILL));
-            // Who was killed before may take a moment to go.
-            let new = left.iter().filter(|process| known.insert(process.pid())).count();
-            if new == 0 {
-                return;
-            }
-        }
-        let sandbox = Arc::clone(&self.walls.sandbox);
-        tokio::spawn(async move { sandbox.stop().await });
-    }
-
     fn remove_names(&mut self) {
         let directory = &self.walls.directory;
         if self.place == Place::InFile {
@@ -423,44 +397,6 @@ impl Live {
         if self.has_input {
             directory.remove(&format!("{}.0", self.name));
         }
-    }
-
-    /// Ends the command and the shell that would go on with the rest of it.
-    fn stop(&mut self, signal: i32, grace: Duration) {
-        self.grace.get_or_insert(Instant::now() + grace);
-        let Some(shell) = &self.seat.shell else { return };
-        let itself = Process::hold(shell.pid);
-        // Found before the shell is gone: afterwards they are nobody's children.
-        let found = below([shell.pid], self.since);
-        if let Some(process) = itself {
-            // It says where it was and what it exported before it ends. What it has become by `exec` does not.
-            process.signal(if matches!(self.stage, Stage::Away) { signal } else { SIGTERM });
-            self.ending.push(process);
-        }
-        found.iter().for_each(|process| process.signal(signal));
-        self.ending.extend(found);
-    }
-
-    /// Kills what was told to end, and what came from it since.
-    fn kill(&mut self) {
-        self.grace = None;
-        let known: Vec<_> = self.ending.iter().map(Process::pid).collect();
-        let later = below(known, self.since);
-        self.ending.iter().chain(&later).for_each(|process| process.signal(SIGKILL));
-    }
-
-    /// What must be on record cannot be written: it does not go on.
-    pub(super) fn cancel_unrecorded(&mut self) {
-        self.forced.get_or_insert(Exit::Cancelled { signal: SIGKILL });
-        self.stop(SIGKILL, SHORT_GRACE);
-    }
-
-    fn time_out(&mut self) {
-        if let Some((_, limit)) = self.deadline.take() {
-            self.forced = Some(Exit::TimedOut);
-            self.refuse_time(limit);
-        }
-        self.stop(SIGTERM, SHORT_GRACE);
     }
 }
 

@@ -114,6 +114,11 @@ pub(super) fn directory_of(pid: Pid, said: Vec<u8>) -> Vec<u8> {
     if same && said.starts_with(b"/") { said } else { seen }
 }
 
+/// What a process has for its standard input, as the kernel names it.
+pub(super) fn input_of(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{}/fd/0", pid.as_raw_nonzero())).ok()
+}
+
 fn children(parent: Pid) -> Vec<Pid> {
     let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
     let lists = tasks.into_iter().flatten().flatten();

@@ -39,8 +39,8 @@ pub struct Canceller(mpsc::UnboundedSender<i32>);
 impl Canceller {
     /// Ends the command: this signal first, SIGKILL to what is left of it two seconds later.
     ///
-    /// Nothing of the command's text is run after that. A shell cannot be told to drop the rest of what it
-    /// was given, so that it is ended, too, and started anew; what other commands left running goes on.
+    /// Nothing of the command's text is run after that. The shell and what other commands left running go on. A
+    /// shell that cannot be brought to leave out the rest of the text is ended, too, and started anew.
     pub fn cancel(&self, signal: i32) {
         // A command that is over needs no signal.
         let _ = self.0.send(signal);

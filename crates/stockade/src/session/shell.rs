@@ -5,12 +5,14 @@ use super::channel::Channel;
 use super::directory::RunDirectory;
 use super::driver::{self, Said};
 use super::output::Output;
+use super::processes::input_of;
 use super::tender::{Ear, Tender};
 use crate::asking::Desk;
 use rustix::fs::OFlags;
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::Running;
@@ -28,6 +30,8 @@ pub(super) struct Shell {
     pub(super) pid: Pid,
     /// As the sandbox does.
     pub(super) inner_pid: u32,
+    /// What it reads orders from, as the kernel names it.
+    orders: Option<PathBuf>,
     /// What the turn opens that waits for its order.
     waiting: Option<Pipes>,
     /// What the command before printed to.
@@ -88,9 +92,15 @@ impl Shell {
             return Err(mute());
         }
         let pid = channel.shell().ok_or_else(mute)?;
-        let mut shell = Self { channel, tender, pid, inner_pid, waiting: None, resting: None };
+        let mut shell =
+            Self { channel, tender, pid, inner_pid, orders: input_of(pid), waiting: None, resting: None };
         shell.waiting = Some(shell.announce(directory)?);
         Ok(shell)
+    }
+
+    /// Whether no text is being run: those have another standard input.
+    pub(super) fn waits(&self) -> bool {
+        self.orders.is_some() && input_of(self.pid) == self.orders
     }
 
     /// The pipes of the command that is given now.

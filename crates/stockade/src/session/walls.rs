@@ -62,6 +62,7 @@ impl Walls {
         let inside = plan.open_channel(directory.path(), directory.identity());
         let mut equipment = network::equip(Arc::new(plan), &request.environment).map_err(StartError::from)?;
         let plan = Arc::clone(&equipment.plan);
+        runtime.workspaces().add(policy, &plan);
         let (channel, command) = command(&plan, kept, None)?;
         let mut standing = Standing::There;
         let (channel, started) = match runtime.provider().start(Arc::clone(&plan), command).await {

@@ -251,6 +251,15 @@ async fn variables_of_the_driver_that_take_no_values() {
 }
 
 #[tokio::test]
+async fn a_debug_trap_sees_its_own_command_only() {
+    let world = World::new();
+    let session = world.open().await;
+    let ran = sh(&session, "trap 'echo \"$BASH_COMMAND\"; echo error >&2' DEBUG; echo here; (exit 3)").await;
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), ran.code), ("echo here\nhere\n", "error\n", 3));
+    assert_eq!(sh(&session, "echo here").await.stdout, "here\n");
+}
+
+#[tokio::test]
 async fn a_long_command_is_left_alone() {
     let world = World::new();
     // Several at once: whether a shell reads its order before or after it is looked at is up to the scheduler.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod basics;
 #[cfg(test)]
+mod cancelling;
+#[cfg(test)]
 mod deciding;
 #[cfg(test)]
 mod hostile;

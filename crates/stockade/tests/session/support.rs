@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade::{Builder, Captured, Event, Runtime, Session, SessionCommand, SessionOptions};
+use stockade::{Builder, Captured, Event, Runtime, Session, SessionCommand, SessionOptions, SessionRun};
 use tempfile::TempDir;
 
 /// A home with a workspace and a runtime directory. Not in /tmp, of which a sandbox has its own.
@@ -72,12 +72,22 @@ impl Ran {
 
 /// Runs a command to its end; a session that hangs fails.
 pub(crate) async fn run(session: &Session, command: SessionCommand) -> Ran {
-    let limit = Duration::from_secs(60);
-    tokio::time::timeout(limit, follow(session, command)).await.expect("the session hangs")
+    run_and(session, command, |_| ()).await
 }
 
-async fn follow(session: &Session, command: SessionCommand) -> Ran {
+/// The same, and does something with it once it runs.
+pub(crate) async fn run_and(
+    session: &Session,
+    command: SessionCommand,
+    act: impl FnOnce(&SessionRun),
+) -> Ran {
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, follow(session, command, act)).await.expect("the session hangs")
+}
+
+async fn follow(session: &Session, command: SessionCommand, act: impl FnOnce(&SessionRun)) -> Ran {
     let mut run = session.start(command).await.unwrap();
+    act(&run);
     let (mut stdout, mut stderr, mut events) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(event) = run.next().await {
         match event {

@@ -163,3 +163,75 @@ for _ in range(300):
         assert_eq!(judged.violations().len() as u64 + more, 600, "{more}");
     });
 }
+
+/// Names made up by the thousand do not all get a record, and are still counted.
+#[test]
+fn floods_of_lookups_are_in_the_sums() {
+    online(|_, world| {
+        let text = "import socket
+for number in range(1500):
+    try: socket.getaddrinfo(f'n{number}.evil.test.', 443, socket.AF_INET)
+    except OSError: pass
+";
+        let judged = allowing(world, &["allow.test"]).program(&["python3", "-c", text]);
+        assert_eq!(judged.report["network"]["refused"], 1500, "{:#}", judged.report["network"]["refused"]);
+        let more = judged.report["moreViolations"].as_u64().unwrap_or_default();
+        assert_eq!(judged.violations().len() as u64 + more, 1500, "{more}");
+        assert_eq!(judged.violations().len(), 1000);
+    });
+}
+
+/// A flood of one kind must not hide what comes after it.
+#[test]
+fn a_flood_of_datagrams_hides_nothing_else() {
+    online(|_, world| {
+        let events = world.base.join("events.jsonl");
+        let text = "import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for number in range(12000):
+    to = (f'203.0.113.{number % 250 + 1}', 2000 + number // 250)
+    try: s.sendmsg([b'x'], [], 0, to)
+    except OSError: pass
+time.sleep(0.5)
+try: socket.create_connection(('203.0.113.13', 8080))
+except OSError: pass
+try: socket.getaddrinfo('evil.test', 443)
+except OSError: pass
+try: open('/etc/new-file', 'w')
+except OSError: pass
+";
+        let judged = allowing(world, &["allow.test"])
+            .with("--events", events.to_str().unwrap())
+            .program(&["python3", "-c", text]);
+        judged.refused("connect", "203.0.113.13:8080");
+        judged.refused("resolve", "evil.test");
+        assert!(judged.violations().iter().any(|row| row["subject"] == "/etc/new-file"), "{}", judged.ran);
+        let told = connections(&events);
+        assert!(told.iter().any(|row| row["target"] == "203.0.113.13:8080"));
+        let udp = judged
+            .violations()
+            .iter()
+            .filter(|row| row["subject"].as_str().is_some_and(|subject| subject.ends_with("/udp")));
+        assert_eq!(udp.count(), 1000);
+    });
+}
+
+/// However an address is written, it is one host in the sums.
+#[test]
+fn an_address_is_one_host() {
+    online(|_, world| {
+        let text = "curl -sSg --noproxy '*' 'http://[2001:db8::13]/'; curl -sSg --noproxy '' -x http://127.0.0.1:3128 \
+                    'http://[2001:db8::13]/'; curl -sSg -x socks5://127.0.0.1:1080 'http://[2001:db8::13]/'; true";
+        let settings = r#"{"network":{"proxies":true}}"#;
+        let file = world.base.join("proxies.json");
+        std::fs::write(&file, settings).unwrap();
+        let judged = allowing(world, &["allow.test"]).with("--settings", file.to_str().unwrap()).shell(text);
+        let hosts = judged.report["network"]["hosts"].as_array().cloned().unwrap_or_default();
+        let rows: Vec<_> = hosts
+            .iter()
+            .filter(|row| row["host"].as_str().is_some_and(|host| host.contains("db8::13")))
+            .collect();
+        assert_eq!(rows.len(), 1, "{hosts:#?}");
+        assert_eq!(rows[0]["refused"], 3, "{rows:#?}");
+    });
+}

@@ -203,3 +203,34 @@ for port in [443, 443, 53]:
         assert_eq!(judged.report["network"], json!(null));
     });
 }
+
+/// A program has one record per destination, whichever call it sends with.
+#[test]
+fn one_program_and_place_have_one_record() {
+    online(|_, world| {
+        let text = "import socket
+new = lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def connected(to):
+    s = new()
+    s.connect(to)
+    s.send(b'x')
+def attempt(act):
+    try: act()
+    except OSError: pass
+one, other, third = [('203.0.113.10', port) for port in (443, 444, 445)]
+attempt(lambda: connected(one))
+attempt(lambda: new().sendto(b'x', one))
+attempt(lambda: new().sendto(b'x', other))
+attempt(lambda: new().sendmsg([b'x'], [], 0, other))
+attempt(lambda: new().sendto(b'x', third))
+attempt(lambda: connected(third))
+";
+        let judged = allowing(world, &["allow.test"]).program(&["python3", "-c", text]);
+        for port in [443, 444, 445] {
+            by_python(&judged, &format!("203.0.113.10:{port}/udp"));
+        }
+        assert_eq!(judged.violations().len(), 3, "{:#?}", judged.violations());
+        assert_eq!(judged.report["moreViolations"], 3, "{:#}", judged.report);
+        assert_eq!(judged.report["network"]["refused"], 6, "{:#}", judged.report["network"]);
+    });
+}

@@ -87,8 +87,9 @@ fn a_name_takes_a_run_up_again() {
         is(&world.ws.join("made"), "1\n");
         world.stockade().opts(["discard", "--all"]).go().exits(0);
         assert!(overlays(world).is_empty());
-        let ran = world.run().opt("--overlay=../x").shell("true");
-        ran.refused_to_start(&["cannot be named"]);
+        for name in ["--overlay=../x", "--overlay="] {
+            world.run().opt(name).shell("true").refused_to_start(&["cannot be named"]);
+        }
     });
 }
 

@@ -2,7 +2,7 @@
 
 use super::act::Answer;
 use super::channel::{Said, Who};
-use super::datagrams::{datagram_without_network, subject};
+use super::datagrams::datagram_without_network;
 use super::process::Broker;
 use super::trial::Trial;
 use rustix::fd::OwnedFd;
@@ -141,7 +141,7 @@ impl Trial<'_> {
                 if !is_loopback(to.ip()) && to.port() != 0 {
                     if sends_datagrams(socket) {
                         let (kind, refusal) = datagram_without_network(to);
-                        self.record(kind, subject(kind, to), &refusal);
+                        self.record_datagram(kind, to, &refusal, None);
                     } else {
                         self.record(ViolationKind::Connect, to.to_string(), &no_network());
                     }

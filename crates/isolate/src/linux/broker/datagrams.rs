@@ -74,7 +74,7 @@ impl Trial<'_> {
     }
 
     /// Records the first datagram of a program to a destination; more of them are counted.
-    fn record_datagram(
+    pub(super) fn record_datagram(
         &self,
         kind: ViolationKind,
         to: SocketAddr,
@@ -83,7 +83,7 @@ impl Trial<'_> {
     ) {
         let noted = self.note(kind, subject(kind, to), refusal);
         let program = noted.program.as_deref().unwrap_or_default();
-        let telling = self.caller.broker.tally().first_of(kind, &format!("{} {program}", noted.subject));
+        let telling = self.caller.broker.tally().first_of(kind, &noted.subject, program);
         let away = gateway.map(|over| Away { to, over });
         self.caller.broker.say(&match (telling, away) {
             (Telling::InFull, Some(away)) => Said::TurnedAway { noted, away },
@@ -95,7 +95,7 @@ impl Trial<'_> {
 }
 
 /// What a datagram is called: a lookup by its server.
-pub(super) fn subject(kind: ViolationKind, to: SocketAddr) -> String {
+fn subject(kind: ViolationKind, to: SocketAddr) -> String {
     if kind == ViolationKind::Resolve { to.to_string() } else { format!("{to}/udp") }
 }
 

@@ -89,7 +89,11 @@ impl Trial<'_> {
         match self.hear(ViolationKind::Create, &new_path, self.caller.broker.judge.name(&new_path, naming)) {
             Err(answer) => return Ok(answer),
             Ok(None) => {}
-            Ok(Some((Check::BareRepository, _))) if !self.completes_repository(&new) => {}
+            Ok(Some((Check::BareRepository, refusal))) => {
+                if let Err(answer) = self.judge_repository(ViolationKind::Create, &new, refusal) {
+                    return Ok(answer);
+                }
+            }
             // A second name for a file that somebody can still write to.
             Ok(Some((_, refusal))) => {
                 if let Err(answer) = self.refuse(ViolationKind::Create, &new_path, refusal, REFUSED) {
@@ -228,9 +232,7 @@ impl Trial<'_> {
         let judgement = self.caller.broker.judge.name(to, naming);
         let check = match self.hear(ViolationKind::Create, to, judgement)? {
             Some((Check::BareRepository, refusal)) => {
-                if self.completes_repository(new) {
-                    self.refuse(ViolationKind::Create, to, refusal, REFUSED)?;
-                }
+                self.judge_repository(ViolationKind::Create, new, refusal)?;
                 None
             }
             other => other,

@@ -4,7 +4,7 @@ use super::act::Answer;
 use super::call::{Follow, PathArgument};
 use super::deeds::{Bytes, Deed};
 use super::opening::kind_of;
-use super::resolve::{Led, Place, plain};
+use super::resolve::{Led, Place};
 use super::trial::{REFUSED, Trial};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat2, symlinkat, unlinkat,
@@ -137,7 +137,9 @@ impl Trial<'_> {
         let judgement = self.caller.broker.judge.name(&full, naming);
         match self.hear(ViolationKind::Create, &full, judgement)? {
             None => Ok(()),
-            Some((Check::BareRepository, _)) if !self.completes_repository(place) => Ok(()),
+            Some((Check::BareRepository, refusal)) => {
+                self.judge_repository(ViolationKind::Create, place, refusal)
+            }
             // Content that has to be checked comes with no name made this way.
             Some((_, refusal)) => self.refuse(ViolationKind::Create, &full, refusal, REFUSED),
         }
@@ -161,15 +163,5 @@ impl Trial<'_> {
             // Checks of other kinds are about new content, and there is none.
             _ => Ok(()),
         }
-    }
-
-    /// Whether a name would stand beside the other two that make a directory a bare repository.
-    pub(super) fn completes_repository(&self, place: &Place) -> bool {
-        let own = plain(&place.name);
-        let beside = |name: &std::ffi::CStr| {
-            name == own.as_c_str()
-                || rustix::fs::statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-        };
-        [c"HEAD", c"objects", c"refs"].into_iter().all(beside)
     }
 }

@@ -106,7 +106,14 @@ impl Trial<'_> {
         let (kind, judgement) = if wish.is_unnamed() {
             (ViolationKind::Create, Judgement::Free)
         } else if wish.flags.contains(OFlags::CREATE) {
-            match judge.name(&full, Naming::File) {
+            let named = judge.name(&full, Naming::File);
+            // Before the look: what is there might be gone, and made anew, when it is opened.
+            if let Judgement::Check(Check::BareRepository, refusal) = &named
+                && let Err(answer) = self.lock_repository(ViolationKind::Create, &place, refusal)
+            {
+                return Ok(answer);
+            }
+            match named {
                 Judgement::Free => (ViolationKind::Create, Judgement::Free),
                 _ if exists() => (ViolationKind::Write, judge.change(&full)),
                 judgement => (ViolationKind::Create, judgement),
@@ -118,9 +125,7 @@ impl Trial<'_> {
             Err(answer) => return Ok(answer),
             Ok(None) => {}
             Ok(Some((Check::BareRepository, refusal))) => {
-                if self.completes_repository(&place)
-                    && let Err(answer) = self.refuse(kind, &full, refusal, REFUSED)
-                {
+                if let Err(answer) = self.judge_repository(kind, &place, refusal) {
                     return Ok(answer);
                 }
             }

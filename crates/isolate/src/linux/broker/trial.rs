@@ -5,6 +5,7 @@ use super::caller::Caller;
 use super::channel::{Away, Noted, Said, Transport};
 use super::deeds::Deed;
 use super::questions::Subject;
+use super::repository::Locked;
 use super::tally::Telling;
 use rustix::io::Errno;
 use std::net::SocketAddr;
@@ -24,11 +25,13 @@ pub(super) struct Trial<'a> {
     beyond: bool,
     /// Whether anything about this call may be asked.
     askable: Switch,
+    /// Directories that no other broker makes a repository of before this call is done.
+    pub(super) locked: Vec<Locked>,
 }
 
 impl<'a> Trial<'a> {
     pub(super) fn new(caller: Caller<'a>, granted: &'a [Subject]) -> Self {
-        Self { caller, granted, beyond: false, askable: Switch::Allowed }
+        Self { caller, granted, beyond: false, askable: Switch::Allowed, locked: Vec::new() }
     }
 
     /// Hears what the judge said. `Err` holds the answer when that was a refusal.

@@ -263,6 +263,7 @@ fn what_cannot_be_signed_is_refused() {
         (|head, _| authorization(head, "host;", ""), CannotSign::Malformed),
         (|head, _| authorization(head, "host;", "host;not there;"), CannotSign::Malformed),
         (|head, _| authorization(head, "host;", "host;x-gone;"), CannotSign::Header("x-gone".to_owned())),
+        (|head, _| authorization(head, "host;", "host;range;"), CannotSign::Slice),
         (
             |head, _| {
                 head.headers.remove("x-amz-date");
@@ -282,6 +283,18 @@ fn what_cannot_be_signed_is_refused() {
         damage(&mut head, &case.keys.id);
         assert_eq!(case.send(&mut head).unwrap_err(), *expected, "{number}");
     }
+}
+
+#[test]
+fn a_host_that_gets_signatures_only_may_send_parts() {
+    let case = cases().remove(1);
+    let scrubber = case.keys.vault.scrubber(&to(&format!("{}:443", case.host)), Channel::Tls).unwrap();
+    let mut headers = http::HeaderMap::new();
+    headers.insert(http::header::RANGE, "bytes=0-9".parse().unwrap());
+    scrubber.ask_plainly(&mut headers);
+    assert!(headers.contains_key(http::header::RANGE));
+    let (head, ()) = http::Response::builder().status(206).body(()).unwrap().into_parts();
+    assert!(scrubber.can_read(&head).is_ok());
 }
 
 #[test]

@@ -70,6 +70,36 @@ async fn a_proxy_without_tls_is_told_of() {
     assert!(heard.contains(&format!("http://127.0.0.1:{port}?")), "{heard}");
 }
 
+/// Whoever cannot reach anything wants to know which proxy to look at.
+#[tokio::test]
+async fn a_proxy_that_fails_is_named() {
+    let garbage = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = garbage.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = garbage.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            stream.write_all(b"SSH-2.0-x\r\n\r\n").await.unwrap();
+        }
+    });
+    for port in [1, at] {
+        let url = Some(format!("http://me:pw@127.0.0.1:{port}"));
+        let proxy = ParentProxy { http: url.clone(), https: url, no_proxy: None };
+        let upstreams = Upstreams { parent_proxy: Some(proxy), ..Upstreams::default() };
+        for request in [
+            "CONNECT 127.0.0.1:4433 HTTP/1.1\r\n\r\n",
+            "GET http://127.0.0.1/x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        ] {
+            let plan = GatewayPlan { upstreams: upstreams.clone(), ..plan(&["127.0.0.1"]) };
+            let (_gateway, mut client) = gateway(plan, None, None).await;
+            let heard = all(&mut client, request).await;
+            assert!(heard.starts_with("HTTP/1.1 502 "), "{heard}");
+            assert!(heard.contains(&format!("through the proxy 127.0.0.1:{port}: ")), "{heard}");
+            assert!(!heard.contains("pw"), "{heard}");
+        }
+    }
+}
+
 /// Ends are passed on as ends, and failures as failures, through the TLS as well.
 #[tokio::test]
 async fn tunnels_go_through_it() {

@@ -262,3 +262,32 @@ async fn the_second_version_of_http_is_spoken() {
         assert!(status == 403 || text.starts_with(b"<GET /two host=127.0.0.1"), "{text:?}");
     }
 }
+
+/// Another spelling of a place is an attempt to reach it, and on record like any other.
+#[tokio::test]
+async fn requests_for_no_place_are_told() {
+    for (head, subject, host) in [
+        ("CONNECT 0x0a090005:82 HTTP/1.1", "0x0a090005:82", "0x0a090005"),
+        ("CONNECT 168361989:82 HTTP/1.1", "168361989:82", "168361989"),
+        ("CONNECT evil.test\\a.test:80 HTTP/1.1", "evil.test\\\\a.test:80", "evil.test\\\\a.test"),
+        ("CONNECT b.test:80 HTTP/1.1\r\nHost: a.test:80", "b.test:80", "b.test"),
+        ("GET http://b.test/x?secret HTTP/1.1\r\nHost: a.test", "http://b.test/x", "b.test"),
+        (
+            "GET http://evil.test\\a.test/ HTTP/1.1\r\nHost: a.test",
+            "http://evil.test\\\\a.test/",
+            "evil.test\\\\a.test",
+        ),
+        ("GET http://0x0a090005/ HTTP/1.1\r\nHost: 0x0a090005", "http://0x0a090005/", "0x0a090005"),
+    ] {
+        let (mut client, witness, ward) = proxied(plan(&["a.test", "b.test"])).await;
+        client.write_all(format!("{head}\r\n\r\n").as_bytes()).await.unwrap();
+        assert!(all_slowly(&mut client).await.starts_with("HTTP/1.1 400 "), "{head}");
+        let refusals = witness.refusals.lock().unwrap().clone();
+        assert_eq!(refusals.len(), 1, "{head}");
+        assert_eq!((refusals[0].cause, refusals[0].subject.as_str()), (Cause::Grammar, subject));
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.verdict, record.target.as_str()), (Verdict::Refused, subject));
+        let statistics = ward.statistics();
+        assert_eq!((statistics.total.refused, statistics.hosts[0].0.as_str()), (1, host));
+    }
+}

@@ -1,10 +1,13 @@
 //! Tunnels of HTTP/2 clients of the proxy.
 
+use super::super::proxy::{PREFACE, serve_proxy};
+use super::super::second::server;
+use super::super::server::Room;
 use super::super::two::Tunnel;
 use super::broken::{Ending, breaking};
 use super::terminated::{localhost, tls_origin, trusting};
-use super::{PATIENCE, gateway, origin, parrot, proxied, witnessed};
-use crate::gateway::testing::{Recorder, plan};
+use super::{PATIENCE, gateway, origin, pair, parrot, proxied, witnessed};
+use crate::gateway::testing::{Recorder, narrow_ward, plan, ward};
 use crate::relay::BreakOff;
 use crate::{Termination, Verdict, Via};
 use bytes::Bytes;
@@ -117,10 +120,72 @@ async fn refusals_say_why() {
         let heard = text(response.into_body()).await;
         assert!(heard.contains(said), "{heard}");
     }
-    assert_eq!(witness.causes(), [Cause::NotListed]);
-    let records = witness.records(2).await;
+    assert_eq!(witness.causes(), [Cause::NotListed, Cause::Grammar, Cause::Grammar, Cause::Grammar]);
+    let records = witness.records(5).await;
     assert_eq!((records[0].via, records[0].verdict), (Via::Connect, Verdict::Refused));
     assert_eq!(records[1].verdict, Verdict::Failed);
+    assert_eq!((records[2].via, records[2].target.as_str()), (Via::Connect, "a.test"));
+}
+
+/// A client could have any number of tunnels for the price of a few connections.
+#[tokio::test]
+async fn a_crowd_of_tunnels_leaves_room_for_others() {
+    let (port, _) = parrot(b"welcome").await;
+    let at = format!("127.0.0.1:{port}");
+    let (witness, (client, ours)) = (Recorder::new(), pair().await);
+    let ward = narrow_ward(plan(&["127.0.0.1"]), &witness);
+    tokio::spawn(serve_proxy(Arc::clone(&ward), ours));
+    let client = second(client).await;
+    let (response, mut tunnel) = connect(&client, to(&at)).await;
+    assert_eq!(response.status(), 200);
+    for _ in 0..2 {
+        let (response, _) = connect(&client, to(&at)).await;
+        assert_eq!(response.status(), 429);
+    }
+    assert_eq!(witness.causes(), [Cause::Limit], "a crowd is told of once");
+    let records = witness.records(2).await;
+    assert_eq!((records[1].verdict, records[1].target.as_str()), (Verdict::Refused, at.as_str()));
+    assert_eq!(records[1].reason.as_deref(), Some("a sandbox may have 1 tunnels over HTTP/2 at once"));
+    // Whoever does without HTTP/2 needs no such place.
+    let (mut other, ours) = pair().await;
+    tokio::spawn(serve_proxy(Arc::clone(&ward), ours));
+    other.write_all(format!("CONNECT {at} HTTP/1.1\r\nHost: {at}\r\n\r\n").as_bytes()).await.unwrap();
+    let mut said = [0; 12];
+    timeout(PATIENCE, other.read_exact(&mut said)).await.unwrap().unwrap();
+    assert_eq!(&said, b"HTTP/1.1 200");
+    // The place is given back.
+    tunnel.break_off();
+    drop(tunnel);
+    assert_eq!(connect(&client, to(&at)).await.0.status(), 200);
+}
+
+/// What a client does not read is held in small pieces only, however much it says that it has room for.
+#[tokio::test]
+async fn little_is_held_for_a_client_that_does_not_read() {
+    let ward = ward(plan(&[]), &Recorder::new());
+    let big = ward.room_for_big_buffers();
+    for (room, most) in [(Room::of(big.as_ref()), 64 * 1024), (Room::of(None), 16 * 1024)] {
+        let (mut client, ours) = tokio::io::duplex(4096);
+        client.write_all(PREFACE).await.unwrap();
+        // The largest windows there are.
+        client.write_all(b"\0\0\x06\x04\0\0\0\0\0\0\x04\x7f\xff\xff\xff").await.unwrap();
+        client.write_all(b"\0\0\x04\x08\0\0\0\0\0\x7f\xff\0\0").await.unwrap();
+        let fields = b"\0\x07:method\x07CONNECT\0\x0a:authority\x09a.test:80";
+        client.write_all(&[0, 0, u8::try_from(fields.len()).unwrap(), 1, 4, 0, 0, 0, 1]).await.unwrap();
+        client.write_all(fields).await.unwrap();
+        let mut connection = server(&room).handshake::<_, Bytes>(ours).await.unwrap();
+        let (request, mut respond) = connection.accept().await.unwrap().unwrap();
+        tokio::spawn(async move { while connection.accept().await.is_some() {} });
+        let out = respond.send_response(Response::new(()), false).unwrap();
+        let mut tunnel = Tunnel::new(request.into_body(), out);
+        let mut taken = 0;
+        while let Ok(written) = timeout(PATIENCE / 20, tunnel.write(&[0; 1024])).await {
+            taken += written.unwrap();
+            assert!(taken < 1 << 20);
+        }
+        // What the library has begun to write, or the duplex holds, is beside it.
+        assert!((most / 2..=most + 40 * 1024).contains(&taken), "{taken} of {most}");
+    }
 }
 
 /// The reason for which the other side gave the stream up.

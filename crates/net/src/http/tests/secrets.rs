@@ -239,3 +239,58 @@ async fn trailers_are_covered() {
         assert!(heard.to_lowercase().contains(&format!("x-echo: {cover}")), "{heard}");
     }
 }
+
+/// Slices of an answer are not asked for, and not taken.
+#[tokio::test]
+async fn answers_come_whole() {
+    let with_range = |port, through| {
+        let more = " HTTP/1.1\r\nRange: bytes=0-9\r\nIf-Range: \"x\"\r\n";
+        post(port, through, "/", "").replacen(" HTTP/1.1\r\n", more, 1)
+    };
+    for through in [Through::Proxy, Through::Tunnel] {
+        let port = origin().await;
+        let (mut client, _, _, _gateway) = client(port, through, NetLimits::default()).await;
+        let heard = until(&mut client, with_range(port, through), ">").await;
+        assert!(heard.contains("headers=accept-encoding,content-length,host "), "{heard}");
+        for status in ["206 Partial Content", "416 Range Not Satisfiable"] {
+            let says = format!("HTTP/1.1 {status}\r\nContent-Length: 10\r\n\r\n{}", &REAL[..10]);
+            let (port, _) = parrot(Box::leak(says.into_bytes().into())).await;
+            let (mut client, _, _, _gateway) = self::client(port, through, NetLimits::default()).await;
+            let heard = all(&mut client, with_range(port, through)).await;
+            assert!(heard.starts_with("HTTP/1.1 502 ") && heard.contains("a part of an answer"), "{heard}");
+            assert!(!heard.contains(&REAL[..10]), "{heard}");
+        }
+    }
+}
+
+/// The words beside the status and the names of headers are the server's, too.
+#[tokio::test]
+async fn nothing_in_a_head_tells() {
+    let says = format!(
+        "HTTP/1.1 200 {REAL}\r\nX-{REAL}: v\r\nx-{}: v\r\nX-Other: v\r\nContent-Length: 1\r\n\r\n.",
+        REAL.to_lowercase()
+    );
+    let says: &'static [u8] = Box::leak(says.into_bytes().into());
+    for through in [Through::Proxy, Through::Tunnel] {
+        let (port, _) = parrot(says).await;
+        let (mut client, _, _, _gateway) = client(port, through, NetLimits::default()).await;
+        let heard = until(&mut client, post(port, through, "/", ""), "\r\n\r\n.").await;
+        assert!(heard.starts_with("HTTP/1.1 200 OK\r\n") && heard.contains("X-Other: v\r\n"), "{heard}");
+        assert!(!heard.to_lowercase().contains("real-value"), "{heard}");
+    }
+}
+
+/// Nobody would know any more that it is.
+#[tokio::test]
+async fn an_answer_packed_for_the_way_is_refused() {
+    for codings in ["gzip, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
+        let says = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {codings}\r\n\r\n4\r\nPACK\r\n0\r\n\r\n");
+        let says: &'static [u8] = Box::leak(says.into_bytes().into());
+        for through in [Through::Proxy, Through::Tunnel] {
+            let (port, _) = parrot(says).await;
+            let (mut client, _, _, _gateway) = client(port, through, NetLimits::default()).await;
+            let heard = all(&mut client, post(port, through, "/", "")).await;
+            assert!(heard.starts_with("HTTP/1.1 502 ") && !heard.contains("PACK"), "{heard}");
+        }
+    }
+}

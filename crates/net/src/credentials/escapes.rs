@@ -1,0 +1,194 @@
+//! How one letter of a value may be written in the place of itself.
+
+/// How far something that was read is one letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelled {
+    /// It is not.
+    No,
+    /// It is, as far as it goes.
+    Begun,
+    /// It is that letter, which takes so many bytes of the value.
+    Whole(usize),
+}
+
+/// The longest escape: four hexadecimal digits twice, as JSON writes letters beyond the first 65536.
+pub(super) const LONGEST: usize = 12;
+
+/// Names that pages have for letters.
+const NAMES: [(char, &str); 33] = [
+    ('&', "amp;"),
+    ('<', "lt;"),
+    ('>', "gt;"),
+    ('"', "quot;"),
+    ('\'', "apos;"),
+    ('/', "sol;"),
+    ('=', "equals;"),
+    ('+', "plus;"),
+    ('`', "grave;"),
+    ('!', "excl;"),
+    ('#', "num;"),
+    ('$', "dollar;"),
+    ('%', "percnt;"),
+    ('(', "lpar;"),
+    (')', "rpar;"),
+    ('*', "ast;"),
+    (',', "comma;"),
+    ('.', "period;"),
+    (':', "colon;"),
+    (';', "semi;"),
+    ('?', "quest;"),
+    ('@', "commat;"),
+    ('[', "lsqb;"),
+    ('[', "lbrack;"),
+    ('\\', "bsol;"),
+    (']', "rsqb;"),
+    (']', "rbrack;"),
+    ('^', "hat;"),
+    ('_', "lowbar;"),
+    ('{', "lcub;"),
+    ('|', "verbar;"),
+    ('}', "rcub;"),
+    ('\n', "newline;"),
+];
+
+/// Whether an escape may begin with this byte.
+pub(super) fn may_begin(byte: u8) -> bool {
+    matches!(byte, b'%' | b'\\' | b'&')
+}
+
+/// Whether `read` is an escape of the first letter of `value`, of which something is left.
+pub(super) fn spelled(read: &[u8], value: &[u8]) -> Spelled {
+    match read {
+        [b'%', digits @ ..] | [b'\\', b'x' | b'X', digits @ ..] => in_hexadecimal(digits, value),
+        [b'\\' | b'&'] => Spelled::Begun,
+        [b'\\', b'u' | b'U', ..] => sign(value).map_or(Spelled::No, |sign| in_json(read, sign)),
+        [b'\\', short] => match (short, value.first()) {
+            (b'n', Some(b'\n')) | (b'r', Some(b'\r')) | (b't', Some(b'\t')) => Spelled::Whole(1),
+            (b'b', Some(8)) | (b'f', Some(12)) => Spelled::Whole(1),
+            (short, Some(byte)) if short == byte && !byte.is_ascii_alphanumeric() => Spelled::Whole(1),
+            _ => Spelled::No,
+        },
+        [b'&', b'#', digits @ ..] => sign(value).map_or(Spelled::No, |sign| in_digits(digits, sign)),
+        [b'&', name @ ..] => sign(value).map_or(Spelled::No, |sign| by_name(name, sign)),
+        _ => Spelled::No,
+    }
+}
+
+/// The letter that begins here, where it is one.
+fn sign(value: &[u8]) -> Option<char> {
+    value[..value.len().min(4)].utf8_chunks().next()?.valid().chars().next()
+}
+
+/// Whether this is the digit with this place in a number; digits are counted from the end.
+pub(super) fn is_digit(read: u8, number: u32, place: u32) -> bool {
+    char::from(read).to_digit(16) == Some(number >> (4 * place) & 15)
+}
+
+/// Two digits for each byte.
+fn in_hexadecimal(digits: &[u8], value: &[u8]) -> Spelled {
+    let byte = value.first().copied().map_or(0, u32::from);
+    match digits {
+        [] => Spelled::Begun,
+        [first] if is_digit(*first, byte, 1) => Spelled::Begun,
+        [first, second] if is_digit(*first, byte, 1) && is_digit(*second, byte, 0) => Spelled::Whole(1),
+        _ => Spelled::No,
+    }
+}
+
+/// `\u` and four digits, once or twice.
+fn in_json(read: &[u8], sign: char) -> Spelled {
+    let mut units = [0; 2];
+    let units = sign.encode_utf16(&mut units);
+    let fits = read.iter().enumerate().all(|(at, byte)| match (at % 6, units.get(at / 6)) {
+        (0, Some(_)) => *byte == b'\\',
+        (1, Some(_)) => byte.eq_ignore_ascii_case(&b'u'),
+        (2, Some(unit)) => is_digit(*byte, u32::from(*unit), 3),
+        (3, Some(unit)) => is_digit(*byte, u32::from(*unit), 2),
+        (4, Some(unit)) => is_digit(*byte, u32::from(*unit), 1),
+        (_, Some(unit)) => is_digit(*byte, u32::from(*unit), 0),
+        (_, None) => false,
+    });
+    match fits {
+        true if read.len() == 6 * units.len() => Spelled::Whole(sign.len_utf8()),
+        true => Spelled::Begun,
+        false => Spelled::No,
+    }
+}
+
+/// The number of a letter, as pages write it after `&#`.
+fn in_digits(read: &[u8], sign: char) -> Spelled {
+    let (base, digits) = match read {
+        [b'x' | b'X', digits @ ..] => (16, digits),
+        digits => (10, digits),
+    };
+    let (digits, ended) = match digits {
+        [digits @ .., b';'] => (digits, true),
+        digits => (digits, false),
+    };
+    let number = digits.iter().try_fold(0_u32, |number, digit| {
+        let digit = char::from(*digit).to_digit(base)?;
+        number.checked_mul(base)?.checked_add(digit)
+    });
+    match (number, ended) {
+        (Some(number), true) if number == u32::from(sign) => Spelled::Whole(sign.len_utf8()),
+        (Some(number), false) if number <= u32::from(sign) => Spelled::Begun,
+        _ => Spelled::No,
+    }
+}
+
+/// The name of a letter, as pages write it after `&`.
+fn by_name(read: &[u8], sign: char) -> Spelled {
+    let names = NAMES.iter().filter(|(known, _)| *known == sign).map(|(_, name)| name.as_bytes());
+    names.fold(Spelled::No, |spelled, name| match name.get(..read.len()) {
+        Some(start) if !start.eq_ignore_ascii_case(read) => spelled,
+        Some(start) if start.len() == name.len() => Spelled::Whole(sign.len_utf8()),
+        Some(_) => Spelled::Begun,
+        None => spelled,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, Spelled, spelled};
+
+    #[test]
+    fn letters_are_known_in_their_escapes() {
+        for (value, all) in [
+            ("A", &["%41", "\\x41", "\\u0041", "\\U0041", "&#65;", "&#065;", "&#x41;", "&#X0041;"][..]),
+            ("/", &["%2F", "%2f", "\\/", "\\u002F", "&#47;", "&#x2f;", "&sol;"]),
+            ("&", &["&amp;", "&AMP;", "\\&", "\\u0026", "%26"]),
+            ("\\", &["\\\\", "&bsol;", "%5c"]),
+            ("\n", &["\\n", "%0A", "&#10;"]),
+            ("[", &["&lsqb;", "&lbrack;"]),
+            ("é", &["\\u00e9", "&#233;"]),
+            ("😀", &["\\ud83d\\ude00", "&#128512;"]),
+        ] {
+            for read in all {
+                let value = format!("{value}more");
+                for length in 1..read.len() {
+                    assert_eq!(
+                        spelled(&read.as_bytes()[..length], value.as_bytes()),
+                        Spelled::Begun,
+                        "{read}"
+                    );
+                }
+                let letter = value.chars().next().unwrap().len_utf8();
+                assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::Whole(letter), "{read}");
+                assert!(read.len() <= LONGEST);
+            }
+        }
+        // Bytes that are no letters have two digits, too.
+        assert_eq!(spelled(b"%ff", b"\xff!"), Spelled::Whole(1));
+        for (read, value) in [
+            ("%42", "A"),
+            ("\\A", "A"),
+            ("\\n", "n"),
+            ("&#66;", "A"),
+            ("&lt;", ">"),
+            ("&ampx", "&"),
+            ("A", "A"),
+        ] {
+            assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::No, "{read}");
+        }
+    }
+}
