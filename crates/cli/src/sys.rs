@@ -37,17 +37,6 @@ pub(crate) fn outlive_file_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Takes memory from the system in large pieces and keeps it: a run that lives for milliseconds would spend some
-/// of them on asking for more and giving back.
-pub(crate) fn take_memory_in_large_pieces() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: sets two numbers of the allocator; there is one thread so early.
-    unsafe {
-        libc::mallopt(libc::M_TOP_PAD, 512 * 1024);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 4 * 1024 * 1024);
-    }
-}
-
 /// Lets this process, whose sandbox has been made already, have as many descriptors as it may: each connection
 /// through the gateway takes two.
 pub(crate) fn want_many_descriptors() {

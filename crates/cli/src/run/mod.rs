@@ -110,7 +110,6 @@ pub(crate) enum Refusal {
 /// Runs the command of a command line.
 pub(crate) fn main(args: RunArgs) -> ExitCode {
     sys::outlive_file_size_limit();
-    sys::take_memory_in_large_pieces();
     let level = match (args.quiet, args.verbose) {
         (true, _) => Level::Quiet,
         (_, true) => Level::Verbose,

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use tokio::io::Interest;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 /// A stream whose readiness can be waited for before a buffer is needed.
 #[diagnostic::on_unimplemented(note = "streams that are more than sockets go through `relay_streams`")]
@@ -29,40 +29,51 @@ pub(crate) trait Duplex: Send + Sync {
     fn abort(&self);
 }
 
-impl Duplex for TcpStream {
-    fn readable(&self) -> impl Future<Output = io::Result<()>> + Send {
-        self.readable()
-    }
+/// The kinds of sockets differ only in how one is ended with an error.
+macro_rules! socket {
+    ($socket:ty, $abort:expr) => {
+        impl Duplex for $socket {
+            fn readable(&self) -> impl Future<Output = io::Result<()>> + Send {
+                self.readable()
+            }
 
-    fn writable(&self) -> impl Future<Output = io::Result<()>> + Send {
-        self.writable()
-    }
+            fn writable(&self) -> impl Future<Output = io::Result<()>> + Send {
+                self.writable()
+            }
 
-    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.try_read(buffer)
-    }
+            fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.try_read(buffer)
+            }
 
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.try_write(bytes)
-    }
+            fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+                self.try_write(bytes)
+            }
 
-    fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.try_io(Interest::READABLE, || act(self.as_fd()))
-    }
+            fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+                self.try_io(Interest::READABLE, || act(self.as_fd()))
+            }
 
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.try_io(Interest::WRITABLE, || act(self.as_fd()))
-    }
+            fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
+                self.try_io(Interest::WRITABLE, || act(self.as_fd()))
+            }
 
-    fn finish(&self) -> io::Result<()> {
-        rustix::net::shutdown(self, rustix::net::Shutdown::Write)?;
-        Ok(())
-    }
+            fn finish(&self) -> io::Result<()> {
+                rustix::net::shutdown(self, rustix::net::Shutdown::Write)?;
+                Ok(())
+            }
 
-    fn abort(&self) {
-        let _ = set_socket_linger(self, Some(Duration::ZERO));
-    }
+            fn abort(&self) {
+                $abort(self)
+            }
+        }
+    };
 }
+
+socket!(TcpStream, |socket| {
+    let _ = set_socket_linger(socket, Some(Duration::ZERO));
+});
+// It has only one way to end.
+socket!(UnixStream, |_| ());
 
 /// What can be ended so that the other side sees an error and not an end, whatever lies around the socket.
 pub(crate) trait BreakOff {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 /// A stream that is a socket, or stands behind one.
@@ -86,40 +86,6 @@ impl From<Bridged> for Socket {
     fn from(stream: Bridged) -> Self {
         Self::Bridged(stream)
     }
-}
-
-impl Duplex for UnixStream {
-    fn readable(&self) -> impl Future<Output = io::Result<()>> + Send {
-        self.readable()
-    }
-
-    fn writable(&self) -> impl Future<Output = io::Result<()>> + Send {
-        self.writable()
-    }
-
-    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.try_read(buffer)
-    }
-
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.try_write(bytes)
-    }
-
-    fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.try_io(Interest::READABLE, || act(self.as_fd()))
-    }
-
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.try_io(Interest::WRITABLE, || act(self.as_fd()))
-    }
-
-    fn finish(&self) -> io::Result<()> {
-        rustix::net::shutdown(self, rustix::net::Shutdown::Write)?;
-        Ok(())
-    }
-
-    /// It has only one way to end.
-    fn abort(&self) {}
 }
 
 impl Duplex for Socket {
