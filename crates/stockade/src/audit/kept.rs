@@ -1,5 +1,8 @@
 //! The files of the log between two lines of one process: opening them again would cost more than the line.
 
+use super::head::Found;
+use super::line::Link;
+use super::tail::{Last, Tail};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct Kept {
     pub(super) head: Opened,
     pub(super) log: Opened,
+    /// How long the log was then, and its last line.
+    end: (u64, Link),
     process: u32,
 }
 
@@ -26,8 +31,16 @@ pub(super) struct Opened {
 type Look = (u64, u64, u32, u32, u32);
 
 impl Kept {
-    pub(super) fn new(head: Opened, log: Opened) -> Self {
-        Self { head, log, process: std::process::id() }
+    pub(super) fn new(head: Opened, log: Opened, end: (u64, Link)) -> Self {
+        Self { head, log, end, process: std::process::id() }
+    }
+
+    /// How the log ends, where nobody wrote since: what a line was changed into that is as long as it was, a
+    /// later look at the whole chain finds.
+    pub(super) fn tail(&self, size: u64, found: Found) -> Option<Tail> {
+        let (end, last) = self.end;
+        let is_ours = size == end && matches!(found, Found::Head(head) if head.last == last);
+        is_ours.then_some(Tail { last: Last::Line(last), unfinished: None })
     }
 
     /// Whether they are this process's own. A copy of the process that made them shares its locks.

@@ -20,9 +20,9 @@ const FILE: &str = "audit.jsonl";
 /// The name of its head.
 const HEAD: &str = "audit.head";
 
-/// Refusals of one sandbox that get a line. A command that is refused a million times must not push
-/// everything else out of the log; the rest is counted when it ends.
-const REFUSALS: u64 = 1000;
+/// Refusals of one sandbox that get a line, more than a run tells one by one. A command that is refused a
+/// million times must not push everything else out of the log; the rest is counted when it ends.
+const REFUSALS: u64 = 2000;
 
 /// The log of one state directory.
 ///
@@ -122,8 +122,11 @@ impl AuditLog {
         let kept = slot.as_mut().and_then(|slot| slot.take()).filter(Kept::is_ours);
         let locked = self.lock(kept.as_ref())?;
         let (mut log, mut size) = self.current(kept.as_ref())?;
-        let mut tail = self.tail(&log.file, size)?;
         let found = locked.read()?;
+        let mut tail = match kept.as_ref().and_then(|kept| kept.tail(size, found)) {
+            Some(tail) => tail,
+            None => self.tail(&log.file, size)?,
+        };
         if size > 0 && tail.unfinished.is_some() && was_killed(&tail, found) {
             size = size.saturating_sub(tail.unfinished.take().map_or(0, |half| half.bytes));
             log.file.set_len(size).map_err(|source| self.failed(source))?;
@@ -165,7 +168,8 @@ impl AuditLog {
             locked.synchronise()?;
         }
         if let Some(slot) = &mut slot {
-            **slot = Some(Kept::new(locked.opened(), log));
+            let end = size + text.len() as u64;
+            **slot = Some(Kept::new(locked.opened(), log, (end, last)));
         }
         Ok(last.seq)
     }

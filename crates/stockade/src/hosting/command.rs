@@ -276,8 +276,8 @@ fn feed(input: OwnedFd, to: OwnedFd) -> io::Result<(Option<JoinHandle<()>>, Opti
     let again = format!("/proc/self/fd/{}", to.as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let is_file = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode) == FileType::RegularFile;
-    let (input, to) = match rustix::fs::open(again, flags, Mode::empty()) {
-        Ok(pipe) if is_file => match Feed::new(input, to, &pipe) {
+    let (input, to) = match is_file.then(|| rustix::fs::open(again, flags, Mode::empty())) {
+        Some(Ok(pipe)) => match Feed::new(input, to, &pipe) {
             Ok((feed, rest)) => return Ok((Some(tokio::spawn(feed.run())), Some(rest))),
             Err(both) => both,
         },

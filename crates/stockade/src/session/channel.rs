@@ -4,7 +4,6 @@
 //! dropped: processes that a command forked without exec, which hold a copy of the shell's end, cannot say
 //! that a command is over. Programs do not get the end at all, and a socket cannot be opened through /proc.
 
-use super::driver;
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
@@ -35,8 +34,6 @@ pub(super) struct Channel {
     scanned: usize,
     /// The shell, once it has spoken.
     shell: Option<Pid>,
-    /// What `unread` says while an empty line is all that is unread.
-    empty_line: usize,
 }
 
 impl Channel {
@@ -45,12 +42,8 @@ impl Channel {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         sockopt::set_socket_passcred(&ours, true)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
-        // Learned while nobody reads: beside a shell that does, it cannot be told what was counted.
-        send(&ours, driver::EMPTY_LINE, SendFlags::NOSIGNAL)?;
-        let empty_line = stockade_isolate::unread(&ours)?;
-        rustix::io::read(&theirs, &mut [0; driver::EMPTY_LINE.len()])?;
         let socket = stockade_isolate::watch_reading(ours)?;
-        let channel = Self { socket, heard: Vec::new(), start: 0, scanned: 0, shell: None, empty_line };
+        let channel = Self { socket, heard: Vec::new(), start: 0, scanned: 0, shell: None };
         Ok((channel, theirs))
     }
 
@@ -77,15 +70,9 @@ impl Channel {
         stockade_isolate::hung_up(self.socket.get_ref())
     }
 
-    /// How much the shell has not read yet: only what was said at once and read to its end is taken off.
-    pub(super) fn unread(&self) -> usize {
-        stockade_isolate::unread(self.socket.get_ref()).unwrap_or_default()
-    }
-
-    /// Whether more is unread than the empty line behind an order. What one costs may differ a little from
-    /// time to time, and an order costs at least as much again.
-    pub(super) fn has_unread_order(&self) -> bool {
-        self.unread() >= 2 * self.empty_line.max(1)
+    /// Whether the shell has not read all that was said.
+    pub(super) fn has_unread(&self) -> bool {
+        stockade_isolate::unread(self.socket.get_ref()).is_ok_and(|unread| unread > 0)
     }
 
     /// Whether the shell says more than a message may hold.
@@ -169,14 +156,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_order_is_told_from_the_line_behind_it() {
+    async fn it_is_known_what_was_read() {
         let (channel, theirs) = Channel::pair().unwrap();
-        assert_eq!(channel.unread(), 0);
-        channel.say(b"x\0").unwrap();
-        channel.say(driver::EMPTY_LINE).unwrap();
-        assert!(channel.has_unread_order());
-        rustix::io::read(&theirs, &mut [0; 2]).unwrap();
-        assert!(channel.unread() > 0 && !channel.has_unread_order());
+        assert!(!channel.has_unread());
+        channel.say(b"order").unwrap();
+        assert!(channel.has_unread());
+        rustix::io::read(&theirs, &mut [0; 5]).unwrap();
+        assert!(!channel.has_unread());
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! part. So little is said: the work is in variables it is given once. Everything is done by keywords,
 //! redirections, assignments and the word `builtin`, which no function or alias of a command's can change
 //! the meaning of; a function of the name `builtin` itself is found after the command that made it, and
-//! removed.
+//! removed, and what it may have kept back is said once more.
 //!
 //! Text that does not parse leaves the parser of bash 5.2 in the middle of it: an open `$(` counts its
 //! delimiters below zero, and the next quote that is read is written in front of their array, which ends the
@@ -17,12 +17,15 @@
 //! shell whose variable is another one is replaced. A DEBUG trap, which would run between the driver's own
 //! steps, lasts as long as its command, and what it prints of them goes nowhere: to the shell's own 2.
 //!
-//! A turn begins with one line, which lies in the channel before the turn before is over: without asking anybody
-//! the shell then opens the pipes of its next command (in a sandbox with a broker the slow part) and waits for
-//! the order. There is nothing secret in the line, because a command could read it. The order comes when
-//! there is one, in a piece of a fixed size, which the shell reads in one go: assignments of the text and the
-//! input and, with the name of the turn, what is to be done with them; or a question about the shell's state.
-//! The end of the command is said as soon as it is known. The shell tidies up afterwards.
+//! Most of a turn's time is parsing, which is done ahead: a turn begins with one line. Without asking anybody
+//! the shell then opens the pipes of its next command (in a sandbox with a broker the slow part), parses all it
+//! will do before and after its text, and waits for the order. There is nothing secret in the line, because a
+//! command could read it. The order comes when there is one, in a piece of a fixed size, which the shell reads in
+//! one go: the text and, behind it, an assignment of the name of the turn, which no text can read as long as it
+//! runs; or a question about the shell's state, and then the order. A function would be no better than an order
+//! that says everything: bash copies a function's body for every call. The end of the command is said as soon as
+//! it is known, and the shell waits until it was heard: whoever hears it may need the shell's core. With the line
+//! of the next turn it goes on, and tidies up first.
 //!
 //! The rest of a text is left out by a trap for SIGURG, which sets a DEBUG trap with `extdebug`: every simple
 //! command that would come next is skipped, loops are broken out of, functions and sourced files are returned
@@ -34,42 +37,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The size of an order. Longer texts go through a file, which the shell reads in one go, too.
-const ORDER: usize = 512;
+const ORDER: usize = 384;
 
 /// What a shell is told first. `place` is the directory of its pipes, inside.
 ///
-/// `_skT` is a turn from its beginning on, `_skR` and `_skZ` what an order has done: the name of the turn goes
-/// between them. The elements of `_sk` are the status of the command, or the order, at first; the text; its
-/// input; what is done with them; the name of the pipes; the shell's options while the rest is left out.
+/// `_skT` is a turn from its beginning on, `_skB` the part of it that has the pipes. The elements of `_sk` are
+/// the order, `r` while the text runs, or its status; the name of the turn, once the text is over; what shows
+/// that `builtin` is what it was; what let the shell go on; the name of the pipes; the shell's options while the rest is left out.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
 \builtin readonly _skB='{
 _sk=()
-while [[ ! ${_sk[3]-} ]] && \builtin read -r -N 512 "_sk[0]"; do \builtin eval "${_sk[0]}"; done
-\builtin eval "${_sk[3]-}"
-}'
-\builtin readonly _skT='{
-\builtin eval "$_skB" >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2"
-}'
-\builtin readonly _skR='{
-_sk[3]= _sk[0]=
-\builtin eval "${_sk[1]}" <"${_sk[2]}" 2>&22 22>&-
+\builtin read -r -N 384 "_sk[0]" && \builtin eval "${_sk[0]}"
+\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
 {
-case ${_sk@a} in a | ax | "")
-_sk=("$?")
-if ! { \builtin printf -v "_sk[1]" 1 && [[ ${_sk[1]-} ]]; }; then
-_sk[1]=:$BASHOPTS:
+\builtin read -r -N 1 "_sk[3]"
+if ! { \builtin printf -v "_sk[2]" 1 && [[ ${_sk[2]-} ]]; }; then
+_sk[2]=:$BASHOPTS:
 POSIXLY_CORRECT=
 \unset -f builtin
 \unset POSIXLY_CORRECT
-if [[ ${_sk[1]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
-if [[ ${_sk[1]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+if [[ ${_sk[2]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
+if [[ ${_sk[2]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
 fi
-esac
-\builtin trap - DEBUG
 } >&2
-\builtin printf "E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}"'
-\builtin readonly _skZ='
 if [[ -o posix ]]; then _sk=
 elif [[ $- == *e* ]]; then
 \builtin set +e
@@ -78,11 +70,18 @@ elif [[ $- == *e* ]]; then
 else \builtin eval ")" || _sk=
 fi
 }'
+\builtin readonly _skT='{
+\builtin eval "$_skB" >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2" 23</dev/null
+}'
+\builtin readonly _skS='\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}"'
 \builtin readonly _skQ='{
+{
 \builtin printf "S%s\n" "$PWD"
 \builtin declare -px
 \builtin printf "\0"
-} >&0'
+} >&0
+\builtin read -r -N 384 "_sk[0]" && \builtin eval "${_sk[0]}"
+}'
 \builtin readonly _skX='if [[ $BASH_COMMAND == "case \${_sk@a} "* || $BASH_COMMAND == "_sk=("* ]]; then
 \builtin trap - DEBUG
 \builtin shopt -u extdebug
@@ -91,7 +90,7 @@ if [[ ${_sk[5]-} == *E* ]]; then \builtin set -E; fi
 elif [[ ${FUNCNAME-} ]]; then \builtin shopt -Z
 else ! \builtin break 999
 fi 2>/dev/null'
-\builtin readonly _skU='if [[ ${_sk[2]-} && ! ${_sk[3]-} && ! ${_sk[5]-} ]]; then
+\builtin readonly _skU='if [[ ${_sk-} == r && ! ${_sk[5]-} ]]; then
 _sk[5]=$-
 \builtin trap -- "$_skX" DEBUG
 \builtin shopt -s extdebug
@@ -114,10 +113,10 @@ fi; done' EXIT
     text
 }
 
-/// Opens the pipes of the next command, which have this name; a command may have changed what the shell knew of
-/// it.
+/// Lets the shell go on, and opens the pipes of the next command, which have this name; a command may have changed
+/// what the shell knew of it.
 pub(super) fn turn(pipes: &str) -> Vec<u8> {
-    format!("_sk[4]={pipes};\\builtin eval \"$_skT\"\n").into_bytes()
+    format!("\n_sk[4]={pipes};\\builtin eval \"$_skT\"\n").into_bytes()
 }
 
 /// What a command reads.
@@ -137,33 +136,30 @@ pub(super) enum Place {
 }
 
 /// Runs a text in the turn that waits, which has this name from now on: no command before could know it, and
-/// none can change it in what is run.
-///
-/// The line of the next turn follows, which is read only when this one is over: a shell that reads it before
-/// has lost its way, and one that has not read the order does not take any. Both show in what is unread.
-pub(super) fn order(name: &str, text: &[u8], input: Input) -> (Vec<u8>, Place) {
-    let mut order = match input {
-        Input::Null => b"_sk[2]=/dev/null ".to_vec(),
-        Input::Pipe => format!("_sk[2]=\"$_skD/{name}.0\" ").into_bytes(),
+/// none can change it in what is run. The command's own files have another name, which it can see.
+pub(super) fn order(name: &str, files: &str, text: &[u8], input: Input) -> (Vec<u8>, Place) {
+    let input = match input {
+        Input::Null => "<&23".to_owned(),
+        Input::Pipe => format!("<\"$_skD/{files}.0\""),
     };
-    order.extend_from_slice(format!("_sk[3]=\"$_skR {name}$_skZ\"").as_bytes());
-    let mut here = b" _sk[1]=".to_vec();
+    let rest = format!(
+        " {input} 2>&22 22>&- 23<&-;case ${{_sk@a}} in a|ax|\"\")_sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};;\
+         *)\\builtin eval \"$_skS {name}\";esac >&2;}}"
+    );
+    let mut order = b"{ _sk=(r);\\builtin eval ".to_vec();
     // Without all the quoting of what is too long anyway.
-    quote(&text[..text.len().min(ORDER)], &mut here);
-    let place = if order.len() + here.len() <= ORDER { Place::Here } else { Place::InFile };
-    match place {
-        Place::Here => order.append(&mut here),
-        Place::InFile => {
-            let read = format!(";IFS= \\builtin read -r -d \"\" \"_sk[1]\" <\"$_skD/{name}.c\"");
-            order.extend_from_slice(read.as_bytes());
-        }
+    quote(&text[..text.len().min(ORDER)], &mut order);
+    let place = if order.len() + rest.len() <= ORDER { Place::Here } else { Place::InFile };
+    if place == Place::InFile {
+        order = format!(
+            "{{ _sk=(r);IFS= \\builtin read -r -d \"\" \"_sk[1]\" <\"$_skD/{files}.c\";\\builtin eval \"${{_sk[1]}}\""
+        )
+        .into_bytes();
     }
+    order.extend_from_slice(rest.as_bytes());
     order.resize(ORDER, b' ');
     (order, place)
 }
-
-/// What follows an order where no other turn can.
-pub(super) const EMPTY_LINE: &[u8] = b"\n";
 
 /// Asks for the working directory and the exported variables.
 pub(super) fn question() -> Vec<u8> {
@@ -175,7 +171,7 @@ pub(super) fn question() -> Vec<u8> {
 /// Between the parts of a message. Not a line's end, at which shells write out what they have so far.
 const SEPARATOR: u8 = 1;
 
-/// What a shell says.
+/// What a shell says. An end has a mark in front, too: what a command said by itself is no part of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// It is there.
@@ -268,7 +264,7 @@ mod tests {
     fn orders_have_one_size() {
         for (text, place) in [("", Place::Here), ("true", Place::Here), (&"x".repeat(ORDER), Place::InFile)] {
             for input in [Input::Null, Input::Pipe] {
-                let order = order("fff.0123456789abcdef", text.as_bytes(), input);
+                let order = order("fff.0123456789abcdef", "ffe.0123456789abcdef", text.as_bytes(), input);
                 assert_eq!((order.0.len(), order.1), (ORDER, place), "{text}");
             }
         }

@@ -3,14 +3,15 @@
 use super::house;
 use super::live::{Live, Stage};
 use super::output::Output;
-use super::stop::Begun;
+use super::stop::{Begun, SIGKILL};
+use rustix::io::Errno;
 use std::time::{Duration, SystemTime};
 use stockade_policy::{
     Event, Exit, HostStatistics, NetworkStatistics, Outcome, Usage, Violation, ViolationKind,
 };
 
-/// Refusals of one command that are kept one by one; the rest is counted.
-const MOST_VIOLATIONS: usize = 1000;
+/// Refusals of one command that are kept one by one, more than are told one by one; the rest is counted.
+const MOST_VIOLATIONS: usize = 2000;
 
 impl Live {
     /// Passes on what happened beside the command.
@@ -83,9 +84,12 @@ impl Live {
         while let Ok(event) = self.side.try_recv() {
             self.tell(event);
         }
-        const SIGKILL: i32 = 9;
         // Which of our signals it was is of no use to anybody.
-        let exit = if self.given_up.is_some() { Exit::Signal { signal: SIGKILL } } else { exit };
+        let exit = match self.given_up {
+            None => exit,
+            Some(Begun::No) => Exit::NotStarted { errno: Errno::PIPE.raw_os_error() },
+            Some(Begun::Perhaps | Begun::Over) => Exit::Signal { signal: SIGKILL },
+        };
         let exit = self.forced.unwrap_or(exit);
         if self.seat.shell.is_none() {
             let reason = self.why_restarted(exit);
@@ -131,6 +135,7 @@ impl Live {
             let of_command = match begun {
                 Begun::No => "the command was not run",
                 Begun::Perhaps => "the command may not have been run",
+                Begun::Over => "the command was run, and did not let it say how that ended",
             };
             return format!("the shell did not take orders any more, and was given up: {of_command}");
         }

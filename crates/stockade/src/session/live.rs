@@ -47,8 +47,10 @@ pub(super) struct Live {
     pub(super) seat: OwnedMutexGuard<Seat>,
     pub(super) recorder: Recorder,
     pub(super) text: OsString,
-    /// The name of its turn.
+    /// The name of its turn, which it does not know.
     name: String,
+    /// What its text and its input are called where they lie in files.
+    files: String,
     place: Place,
     pub(super) begun: Instant,
     pub(super) since: Moment,
@@ -138,21 +140,21 @@ impl Live {
         let shell = seat.shell.as_mut().ok_or(SessionError::Closed)?;
         let pipes = shell.take_turn().ok_or(SessionError::Closed)?;
         let directory = &walls.directory;
-        let name = directory.fresh_name();
+        let (name, files) = (directory.fresh_name(), directory.fresh_name());
         let (mut stdin, mut entry) = (None, None);
         let from = match input {
             SessionInput::Null => Input::Null,
             SessionInput::Piped => {
-                let (sender, opening) = Entry::make(directory, &format!("{name}.0"))?;
+                let (sender, opening) = Entry::make(directory, &format!("{files}.0"))?;
                 (stdin, entry) = (Some(sender), Some(opening));
                 Input::Pipe
             }
         };
-        let (order, place) = driver::order(&name, text.as_bytes(), from);
+        let (order, place) = driver::order(&name, &files, text.as_bytes(), from);
         if place == Place::InFile {
             let mut content = text.as_bytes().to_vec();
             content.push(0);
-            directory.file(&format!("{name}.c"), &content)?;
+            directory.file(&format!("{files}.c"), &content)?;
         }
         let side = walls.ear.listen();
         let told_before = walls.sandbox.hear();
@@ -160,11 +162,10 @@ impl Live {
         let since = Moment::now();
         // A shell that does not take it has ended, which shows next.
         let _ = shell.channel.say(&order);
+        // Often it is to run on our core, and would wait until we have done what only the next command needs.
+        rustix::thread::sched_yield();
         // While the command runs, there is time.
-        let next = shell.announce(directory).ok();
-        if next.is_none() {
-            let _ = shell.channel.say(driver::EMPTY_LINE);
-        }
+        let next = shell.next_pipes(directory).ok();
         let sandbox = recorder.name().to_owned();
         let started = Event::Started { sandbox, pid: shell.inner_pid };
         Ok(Self {
@@ -172,6 +173,7 @@ impl Live {
             output: Some(Output::new(pipes, output_limit)),
             next,
             name,
+            files,
             place,
             inner,
             walls,
@@ -252,7 +254,7 @@ impl Live {
         let Some(shell) = self.seat.shell.as_mut() else {
             return Woken::Ended(Exit::Signal { signal: SIGKILL });
         };
-        let (channel, tender) = (&mut shell.channel, &mut shell.tender);
+        let (channel, tender, pid) = (&mut shell.channel, &mut shell.tender, shell.pid);
         tokio::select! {
             biased;
             Some(event) = self.side.recv() => Woken::Side(Box::new(event)),
@@ -261,7 +263,7 @@ impl Live {
             () = until(self.stopping.as_ref().map(|stopping| stopping.look)) => Woken::Stopping,
             () = until(self.unready) => Woken::Unready,
             () = until(Some(self.look)), if !away => Woken::Look,
-            () = entry::opened(self.entry.as_ref()) => Woken::Opened,
+            () = entry::opened(self.entry.as_ref(), pid) => Woken::Opened,
             said = channel.next(), if !away => Woken::Said(said),
             () = readable(self.output.as_ref()) => Woken::Output,
             // Others may hold the shell's end of the channel when it is gone.
@@ -292,7 +294,7 @@ impl Live {
             Woken::Unready => {
                 self.unready = None;
                 // Something of a command before holds it up, or it has read on without saying a word.
-                let astray = |shell: &Shell| shell.channel.unread() == 0 || shell.channel.has_unread_order();
+                let astray = |shell: &Shell| shell.channel.has_unread() || shell.waits();
                 if self.seat.shell.as_ref().is_some_and(astray) {
                     // One that has just come to its end has said so before it read on.
                     self.hear_waiting();
@@ -304,8 +306,7 @@ impl Live {
             }
             Woken::Look => {
                 self.look = Instant::now() + LOOK;
-                let lost = |shell: &Shell| shell.channel.unread() == 0;
-                if self.unready.is_none() && self.seat.shell.as_ref().is_some_and(lost) {
+                if self.unready.is_none() && self.seat.shell.as_ref().is_some_and(Shell::waits) {
                     // Its next word may be on its way.
                     self.unready = Some(Instant::now() + LOOK);
                 }
@@ -357,11 +358,11 @@ impl Live {
         }
     }
 
-    /// Where the shell is, whatever it says.
+    /// Where the shell is, whatever it says. That it is where it was before is believed.
     fn place(&self, said: Vec<u8>) -> Vec<u8> {
         match &self.seat.shell {
-            Some(shell) => directory_of(shell.pid, said),
-            None => said,
+            Some(shell) if !self.inner.common().kept.stands_at(&said) => directory_of(shell.pid, said),
+            _ => said,
         }
     }
 
@@ -369,7 +370,7 @@ impl Live {
     pub(super) fn end_turn(&mut self, last: Option<Output>) {
         self.leave_nobody();
         match (&mut self.seat.shell, self.next.take()) {
-            (Some(shell), Some(next)) if !self.shell_told => shell.end_turn(next, last),
+            (Some(shell), Some(next)) if !self.shell_told => shell.begin_turn(next, last),
             (_, next) => {
                 self.seat.shell = None;
                 self.drop_pipes(next, last);
@@ -391,11 +392,11 @@ impl Live {
     fn remove_names(&mut self) {
         let directory = &self.walls.directory;
         if self.place == Place::InFile {
-            directory.remove(&format!("{}.c", self.name));
+            directory.remove(&format!("{}.c", self.files));
         }
         self.entry = None;
         if self.has_input {
-            directory.remove(&format!("{}.0", self.name));
+            directory.remove(&format!("{}.0", self.files));
         }
     }
 }

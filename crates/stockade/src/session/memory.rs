@@ -35,9 +35,13 @@ impl Inner {
     pub(super) async fn listen(&self, seat: &mut Seat, _: Asked) {
         let Some(shell) = seat.shell.as_mut() else { return };
         let answer = async {
-            match Said::read(&shell.channel.next().await?) {
-                Some(Said::State { cwd, exports }) => Some((cwd, exports)),
-                _ => None,
+            loop {
+                match Said::read(&shell.channel.next().await?) {
+                    Some(Said::State { cwd, exports }) => return Some((cwd, exports)),
+                    // Said once more.
+                    Some(Said::End { .. } | Said::Spoiled { .. }) => {}
+                    _ => return None,
+                }
             }
         };
         match tokio::time::timeout(PATIENCE, answer).await {

@@ -54,6 +54,18 @@ impl Output {
         }
     }
 
+    /// Whether somebody had them open, and nobody has any more.
+    pub(super) fn was_left(&self) -> bool {
+        self.streams
+            .iter()
+            .all(|stream| stream.state == State::AtEnd || stockade_isolate::hung_up(&stream.pipe))
+    }
+
+    /// What its pipes are called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether something was cut off.
     pub(super) fn is_truncated(&self) -> bool {
         self.truncated

@@ -1,5 +1,6 @@
 //! The processes of one command, told apart from those of commands before it.
 
+use rustix::fs::Stat;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
@@ -117,6 +118,20 @@ pub(super) fn directory_of(pid: Pid, said: Vec<u8>) -> Vec<u8> {
 /// What a process has for its standard input, as the kernel names it.
 pub(super) fn input_of(pid: Pid) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{}/fd/0", pid.as_raw_nonzero())).ok()
+}
+
+/// Where a process writes its output to, as the kernel names it.
+pub(super) fn output_of(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{}/fd/1", pid.as_raw_nonzero())).ok()
+}
+
+/// Whether one of a process's descriptors is this file.
+pub(super) fn has_open(pid: Pid, file: &Stat) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));
+    descriptors.into_iter().flatten().flatten().any(|descriptor| {
+        fs::metadata(descriptor.path())
+            .is_ok_and(|found| (found.dev(), found.ino()) == (file.st_dev, file.st_ino))
+    })
 }
 
 fn children(parent: Pid) -> Vec<Pid> {

@@ -5,7 +5,7 @@ use super::channel::Channel;
 use super::directory::RunDirectory;
 use super::driver::{self, Said};
 use super::output::Output;
-use super::processes::input_of;
+use super::processes::{input_of, output_of};
 use super::tender::{Ear, Tender};
 use crate::asking::Desk;
 use rustix::fs::OFlags;
@@ -61,7 +61,7 @@ impl Pipes {
     /// The same pipes for the next command. To be called when they are at their end: nobody has them open.
     fn again(self, directory: &RunDirectory) -> Result<Self, SessionError> {
         // Opened anew: what saw the end of the last writers would take it for the end of the next ones.
-        let open = |number: u8| watch(directory.open_alone(&format!("{}.{number}", self.name))?);
+        let open = |number: u8| watch(directory.open_alone_again(&format!("{}.{number}", self.name))?);
         Ok(Self { stdout: open(1)?, stderr: open(2)?, name: self.name })
     }
 
@@ -94,7 +94,8 @@ impl Shell {
         let pid = channel.shell().ok_or_else(mute)?;
         let mut shell =
             Self { channel, tender, pid, inner_pid, orders: input_of(pid), waiting: None, resting: None };
-        shell.waiting = Some(shell.announce(directory)?);
+        let first = shell.next_pipes(directory)?;
+        shell.begin_turn(first, None);
         Ok(shell)
     }
 
@@ -103,30 +104,29 @@ impl Shell {
         self.orders.is_some() && input_of(self.pid) == self.orders
     }
 
+    /// Whether it has the pipes of this name for its output, which those of its turn are.
+    pub(super) fn prints_to(&self, pipes: &str) -> bool {
+        output_of(self.pid).is_some_and(|output| output.ends_with(format!("{pipes}.1")))
+    }
+
     /// The pipes of the command that is given now.
     pub(super) fn take_turn(&mut self) -> Option<Pipes> {
         self.waiting.take()
     }
 
-    /// Has the shell open the pipes of its next command as soon as it is ready for one: those of the last one,
-    /// or new ones.
-    pub(super) fn announce(&mut self, directory: &RunDirectory) -> Result<Pipes, SessionError> {
-        let pipes = match self.reclaim(directory) {
-            Some(last) => last.again(directory)?,
-            None => Pipes::make(directory)?,
-        };
-        let failed = |source| SessionError::Pipes { act: "send the next turn", source };
-        match self.channel.say(&driver::turn(&pipes.name)).map_err(failed) {
-            Ok(()) => Ok(pipes),
-            Err(error) => {
-                Pipes::remove(&pipes.name, directory);
-                Err(error)
-            }
+    /// The pipes of the command after this one: those of the one before, or new ones.
+    pub(super) fn next_pipes(&mut self, directory: &RunDirectory) -> Result<Pipes, SessionError> {
+        match self.reclaim(directory) {
+            Some(last) => last.again(directory),
+            None => Pipes::make(directory),
         }
     }
 
-    /// A command is over; the shell opens the next one's pipes.
-    pub(super) fn end_turn(&mut self, next: Pipes, last: Option<Output>) {
+    /// Has the shell open the next command's pipes, and wait for it. What the last one printed to may still be
+    /// open.
+    pub(super) fn begin_turn(&mut self, next: Pipes, last: Option<Output>) {
+        // A shell that does not take it has ended, which shows when it is given an order.
+        let _ = self.channel.say(&driver::turn(&next.name));
         (self.waiting, self.resting) = (Some(next), last);
     }
 

@@ -1,7 +1,7 @@
 //! What outlives a shell: where it was and what it exported.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use stockade_policy::Plan;
 
@@ -20,6 +20,11 @@ impl Kept {
         if cwd.is_absolute() {
             self.cwd = Some(cwd);
         }
+    }
+
+    /// Whether this is where the shell was last.
+    pub(super) fn stands_at(&self, cwd: &[u8]) -> bool {
+        self.cwd.as_ref().is_some_and(|known| known.as_os_str().as_bytes() == cwd)
     }
 
     /// Forgets what only says what the plan said: another plan says it for itself.

@@ -6,6 +6,7 @@
 //! commands that changed the trap, wait in a `read`, or have `set -e`.
 
 use super::live::{Live, Stage};
+use super::output::Output;
 use super::processes::{Process, below, of_session};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub(super) struct Stopping {
 pub(super) enum Begun {
     No,
     Perhaps,
+    /// It is over, and nobody heard how it ended.
+    Over,
 }
 
 impl Live {
@@ -129,7 +132,14 @@ impl Live {
         if let Some(process) = Process::hold(shell.pid) {
             process.signal(SIGSTOP);
         }
-        if shell.waits() || shell.channel.has_unread_order() { Begun::No } else { Begun::Perhaps }
+        let in_turn = |output: &Output| shell.prints_to(output.name());
+        if shell.channel.has_unread() || (shell.waits() && self.output.as_ref().is_some_and(in_turn)) {
+            Begun::No
+        } else if shell.waits() && self.output.as_ref().is_some_and(Output::was_left) {
+            Begun::Over
+        } else {
+            Begun::Perhaps
+        }
     }
 
     /// Ends a shell that is of no use any more, with the command.

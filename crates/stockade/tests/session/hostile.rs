@@ -152,7 +152,9 @@ async fn a_shell_that_reads_no_orders_is_replaced() {
         let ran = [sh(&session, text).await, sh(&session, "echo here").await];
         assert!(begun.elapsed() < Duration::from_secs(20), "{text}");
         assert!(ran.iter().any(|ran| ran.restarted().is_some()), "{text}");
-        assert!(ran.iter().all(|ran| ran.restarted().is_none_or(|why| why.contains("given up"))), "{text}");
+        let whys: Vec<_> = ran.iter().filter_map(|ran| ran.restarted()).collect();
+        let is_usual = |why: &&str| why.contains("given up") || why.contains("ended its shell");
+        assert!(whys.iter().all(is_usual), "{text}: {whys:?}");
         works(&session).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::{World, run, sh};
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 use stockade::{Event, SessionCommand, SessionInput};
 use tokio::io::AsyncWriteExt;
@@ -39,6 +40,30 @@ async fn bytes_are_passed_on_as_they_are() {
     assert_eq!(ran.stdout, "y\ny\ny\ny\ny\n");
     assert!(ran.captured.outcome.truncated);
     assert!(session.start(SessionCommand::new("echo \0")).await.is_err());
+}
+
+/// Who looks into the pipe before a slow shell has opened it is not taken for the shell.
+#[tokio::test]
+async fn input_that_was_written_before_it_is_opened_is_not_lost() {
+    let world = World::new();
+    let session = world.open().await;
+    sh(&session, "(sleep 0.2; kill -STOP $$; sleep 1; kill -CONT $$) >/dev/null 2>&1 &").await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut running = session.start(SessionCommand::new("cat").input(SessionInput::Piped)).await.unwrap();
+    let mut stdin = running.stdin().unwrap();
+    drop(fs::File::open(format!("/proc/self/fd/{}", stdin.as_raw_fd())).unwrap());
+    stdin.write_all(b"kept").await.unwrap();
+    drop(stdin);
+    let mut seen = Vec::new();
+    let end = tokio::time::timeout(Duration::from_secs(5), async {
+        while let Some(event) = running.next().await {
+            if let Event::Stdout { data } = event {
+                seen.extend(data);
+            }
+        }
+    });
+    assert!(end.await.is_ok());
+    assert_eq!(seen, b"kept");
 }
 
 #[tokio::test]
