@@ -18,7 +18,7 @@ pub use command::{Afterwards, Command, Stdio, WindowSize};
 pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
-pub use linux::{NativeProvider, ProbeResult, hung_up, probe, unread, watch, watch_reading};
+pub use linux::{NativeProvider, ProbeResult, hung_up, inherit, probe, unread, watch, watch_reading};
 pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Ear, NetNote, NetProcess, Teller};

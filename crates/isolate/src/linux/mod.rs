@@ -10,6 +10,7 @@ mod doors;
 mod exec;
 mod hearing;
 mod init;
+mod kept;
 mod launch;
 mod layers;
 mod notes;
@@ -24,7 +25,7 @@ mod undelivered;
 mod wire;
 
 pub use probe::{ProbeResult, probe};
-pub use sys::{hung_up, unread, watch, watch_reading};
+pub use sys::{hung_up, inherit, unread, watch, watch_reading};
 
 use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;

@@ -1,6 +1,7 @@
 //! Following one command: its output, its time limit, its caller's wishes, its end.
 
-use super::broker::{Noted, Shares, Telling};
+use super::broker::{Noted, Telling};
+use super::kept::Kept;
 use super::sandbox::{Heard, Job};
 use super::wire::{Order, Report};
 use crate::running::Wish;
@@ -58,9 +59,7 @@ impl Pump {
             truncated: false,
             forced: None,
             events,
-            violations: Vec::new(),
-            shares: Shares::default(),
-            more_violations: 0,
+            kept: Kept::default(),
             sequence: 0,
             asked: HashMap::new(),
             afterwards: command.afterwards,
@@ -86,11 +85,8 @@ struct Follower {
     truncated: bool,
     /// How the run ends whatever the command says.
     forced: Option<Exit>,
-    violations: Vec<Violation>,
-    /// Which refusals are kept one by one; the rest is counted.
-    shares: Shares,
-    /// Refusals beyond those that are kept.
-    more_violations: u64,
+    /// What was refused.
+    kept: Kept,
     sequence: u64,
     /// Questions that stand, and what each is about.
     asked: HashMap<u64, Violation>,
@@ -147,10 +143,9 @@ impl Follower {
                 }
                 Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply).await,
                 Woken::Wish(Some(Wish::Turn(told))) => {
-                    self.violations.clear();
-                    self.shares = Shares::default();
+                    self.tell_newest().await;
                     // Who does not listen any more does not want to know.
-                    let _ = told.send(std::mem::take(&mut self.more_violations));
+                    let _ = told.send(self.kept.take().1);
                 }
                 Woken::Wish(None) => {
                     // The caller dropped its handle: nobody is left who wants the command.
@@ -181,7 +176,7 @@ impl Follower {
     async fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Refused(noted) => self.refused(noted).await,
-            Heard::RefusedOneMore => self.more_violations += 1,
+            Heard::RefusedOneMore => self.kept.count(),
             Heard::Ask { id, noted } => self.ask(id, noted).await,
             Heard::Report(..) => {}
         }
@@ -189,13 +184,21 @@ impl Follower {
 
     /// Something was refused.
     async fn refused(&mut self, noted: Noted) {
-        if self.shares.take(noted.kind, &noted.subject) == Telling::AsOneMore {
-            self.more_violations += 1;
-            return;
-        }
         let violation = self.told_by_broker(noted);
-        let _ = self.events.send(Event::Violation(violation.clone())).await;
-        self.violations.push(violation);
+        self.keep(violation).await;
+    }
+
+    async fn keep(&mut self, violation: Violation) {
+        if self.kept.keep(&violation) == Telling::InFull {
+            let _ = self.events.send(Event::Violation(violation)).await;
+        }
+    }
+
+    /// Tells of the newest of a flood, once nothing newer can come.
+    async fn tell_newest(&mut self) {
+        for violation in self.kept.untold() {
+            let _ = self.events.send(Event::Violation(violation)).await;
+        }
     }
 
     /// A call waits. Should it be refused in the end, that is a violation.
@@ -212,12 +215,7 @@ impl Follower {
         self.pump.job.shared.reply(id, reply);
         let _ = self.events.send(Event::Answered { id, reply }).await;
         if reply == Reply::Deny {
-            if self.shares.take(violation.kind, &violation.subject) == Telling::AsOneMore {
-                self.more_violations += 1;
-                return;
-            }
-            let _ = self.events.send(Event::Violation(violation.clone())).await;
-            self.violations.push(violation);
+            self.keep(violation).await;
         }
     }
 
@@ -252,8 +250,7 @@ impl Follower {
             self.forced = Some(Exit::TimedOut);
             let subject = format!("maxExecutionTime {} ms", limit.as_millis());
             let violation = self.violation(subject);
-            let _ = self.events.send(Event::Violation(violation.clone())).await;
-            self.violations.push(violation);
+            self.keep(violation).await;
         }
         self.kill_all().await;
     }
@@ -322,10 +319,12 @@ impl Follower {
 
     async fn finish(mut self, exit: Exit, usage: Usage) {
         self.close().await;
+        self.tell_newest().await;
         let exit = self.forced.unwrap_or(exit);
         // What was refused last is what a command that failed is likely to have failed of.
         let failed = exit.status() != 0 && !matches!(exit, Exit::Cancelled { .. });
-        let likely = self.violations.last().filter(|_| failed).cloned();
+        let likely = self.kept.last().filter(|_| failed).cloned();
+        let (violations, more_violations) = self.kept.take();
         let shared = &self.pump.job.shared;
         let mut enforcement = shared.enforcement().clone();
         let (mut blocked, mut reason) =
@@ -345,8 +344,8 @@ impl Follower {
             blocked_resource: likely.map(|violation| violation.subject),
             truncated: self.truncated,
             usage,
-            violations: self.violations,
-            more_violations: self.more_violations,
+            violations,
+            more_violations,
             network: None,
             review: None,
             enforcement,

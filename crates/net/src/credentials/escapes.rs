@@ -9,6 +9,8 @@ pub(super) enum Spelled {
     Begun,
     /// It is that letter, which takes so many bytes of the value.
     Whole(usize),
+    /// It is that letter, or the beginning of a longer way to write it.
+    WholeOrBegun(usize),
 }
 
 /// The longest escape: four hexadecimal digits twice, as JSON writes letters beyond the first 65536.
@@ -59,17 +61,46 @@ pub(super) fn may_begin(byte: u8) -> bool {
 /// Whether `read` is an escape of the first letter of `value`, of which something is left.
 pub(super) fn spelled(read: &[u8], value: &[u8]) -> Spelled {
     match read {
-        [b'%', digits @ ..] | [b'\\', b'x' | b'X', digits @ ..] => in_hexadecimal(digits, value),
-        [b'\\' | b'&'] => Spelled::Begun,
-        [b'\\', b'u' | b'U', ..] => sign(value).map_or(Spelled::No, |sign| in_json(read, sign)),
-        [b'\\', short] => match (short, value.first()) {
+        [b'%', digits @ ..] => after_percent(digits, value),
+        [b'\\', rest @ ..] => after_backslash(rest, value),
+        [b'&'] => Spelled::Begun,
+        [b'&', b'#', digits @ ..] => sign(value).map_or(Spelled::No, |sign| in_digits(digits, sign)),
+        [b'&', name @ ..] => sign(value).map_or(Spelled::No, |sign| by_name(name, sign)),
+        _ => Spelled::No,
+    }
+}
+
+/// Two digits, or the digits of the percent sign itself where the whole was escaped again.
+fn after_percent(digits: &[u8], value: &[u8]) -> Spelled {
+    match digits {
+        [b'2'] => Spelled::Begun,
+        [b'2', b'5'] if value.first() == Some(&b'%') => Spelled::WholeOrBegun(1),
+        [b'2', b'5'] => Spelled::Begun,
+        [b'2', b'5', again @ ..] => after_percent(again, value),
+        digits => in_hexadecimal(digits, value),
+    }
+}
+
+/// What follows a backslash: a letter for a letter, or digits. Where the whole was escaped again it is another
+/// backslash.
+fn after_backslash(rest: &[u8], value: &[u8]) -> Spelled {
+    let first = value.first();
+    match rest {
+        [] => Spelled::Begun,
+        [b'x' | b'X', digits @ ..] => in_hexadecimal(digits, value),
+        [b'u' | b'U', b'{', digits @ ..] => {
+            sign(value).map_or(Spelled::No, |sign| numbered(digits, 16, b'}', sign))
+        }
+        [b'u' | b'U', ..] => sign(value).map_or(Spelled::No, |sign| in_json(rest, sign)),
+        [b'0'..=b'3', ..] => in_octal(rest, value),
+        [b'\\'] if first == Some(&b'\\') => Spelled::WholeOrBegun(1),
+        [b'\\', again @ ..] => after_backslash(again, value),
+        [short] => match (short, first) {
             (b'n', Some(b'\n')) | (b'r', Some(b'\r')) | (b't', Some(b'\t')) => Spelled::Whole(1),
             (b'b', Some(8)) | (b'f', Some(12)) => Spelled::Whole(1),
             (short, Some(byte)) if short == byte && !byte.is_ascii_alphanumeric() => Spelled::Whole(1),
             _ => Spelled::No,
         },
-        [b'&', b'#', digits @ ..] => sign(value).map_or(Spelled::No, |sign| in_digits(digits, sign)),
-        [b'&', name @ ..] => sign(value).map_or(Spelled::No, |sign| by_name(name, sign)),
         _ => Spelled::No,
     }
 }
@@ -95,11 +126,22 @@ fn in_hexadecimal(digits: &[u8], value: &[u8]) -> Spelled {
     }
 }
 
-/// `\u` and four digits, once or twice.
+/// Three digits of three bits each.
+fn in_octal(digits: &[u8], value: &[u8]) -> Spelled {
+    let byte = value.first().copied().unwrap_or_default();
+    let own = [byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| b'0' + digit);
+    match own.strip_prefix(digits) {
+        Some([]) => Spelled::Whole(1),
+        Some(_) => Spelled::Begun,
+        None => Spelled::No,
+    }
+}
+
+/// `u` and four digits; for letters that take it `\u` and four digits more.
 fn in_json(read: &[u8], sign: char) -> Spelled {
     let mut units = [0; 2];
     let units = sign.encode_utf16(&mut units);
-    let fits = read.iter().enumerate().all(|(at, byte)| match (at % 6, units.get(at / 6)) {
+    let fits = read.iter().zip(1..).all(|(byte, at)| match (at % 6, units.get(at / 6)) {
         (0, Some(_)) => *byte == b'\\',
         (1, Some(_)) => byte.eq_ignore_ascii_case(&b'u'),
         (2, Some(unit)) => is_digit(*byte, u32::from(*unit), 3),
@@ -109,7 +151,7 @@ fn in_json(read: &[u8], sign: char) -> Spelled {
         (_, None) => false,
     });
     match fits {
-        true if read.len() == 6 * units.len() => Spelled::Whole(sign.len_utf8()),
+        true if read.len() + 1 == 6 * units.len() => Spelled::Whole(sign.len_utf8()),
         true => Spelled::Begun,
         false => Spelled::No,
     }
@@ -117,12 +159,16 @@ fn in_json(read: &[u8], sign: char) -> Spelled {
 
 /// The number of a letter, as pages write it after `&#`.
 fn in_digits(read: &[u8], sign: char) -> Spelled {
-    let (base, digits) = match read {
-        [b'x' | b'X', digits @ ..] => (16, digits),
-        digits => (10, digits),
-    };
+    match read {
+        [b'x' | b'X', digits @ ..] => numbered(digits, 16, b';', sign),
+        digits => numbered(digits, 10, b';', sign),
+    }
+}
+
+/// The number of a letter and what ends it.
+fn numbered(digits: &[u8], base: u32, end: u8, sign: char) -> Spelled {
     let (digits, ended) = match digits {
-        [digits @ .., b';'] => (digits, true),
+        [digits @ .., last] if *last == end => (digits, true),
         digits => (digits, false),
     };
     let number = digits.iter().try_fold(0_u32, |number, digit| {
@@ -154,10 +200,35 @@ mod tests {
     #[test]
     fn letters_are_known_in_their_escapes() {
         for (value, all) in [
-            ("A", &["%41", "\\x41", "\\u0041", "\\U0041", "&#65;", "&#065;", "&#x41;", "&#X0041;"][..]),
-            ("/", &["%2F", "%2f", "\\/", "\\u002F", "&#47;", "&#x2f;", "&sol;"]),
+            (
+                "A",
+                &[
+                    "%41",
+                    "%2541",
+                    "%252541",
+                    "\\101",
+                    "\\u{41}",
+                    "\\u{0041}",
+                    "\\\\u0041",
+                    "\\x41",
+                    "\\u0041",
+                    "\\U0041",
+                    "&#65;",
+                    "&#065;",
+                    "&#x41;",
+                    "&#X0041;",
+                ][..],
+            ),
+            (
+                "/",
+                &[
+                    "%2F", "%2f", "%252F", "\\/", "\\\\/", "\\\\\\/", "\\057", "\\u002F", "&#47;", "&#x2f;",
+                    "&sol;",
+                ],
+            ),
             ("&", &["&amp;", "&AMP;", "\\&", "\\u0026", "%26"]),
-            ("\\", &["\\\\", "&bsol;", "%5c"]),
+            ("\"", &["\\\"", "\\\\\\\""]),
+            ("\\", &["&bsol;", "%5c"]),
             ("\n", &["\\n", "%0A", "&#10;"]),
             ("[", &["&lsqb;", "&lbrack;"]),
             ("é", &["\\u00e9", "&#233;"]),
@@ -176,6 +247,10 @@ mod tests {
                 assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::Whole(letter), "{read}");
                 assert!(read.len() <= LONGEST);
             }
+        }
+        // Escaped once they are whole, and twice they go on.
+        for (read, value) in [("\\\\", "\\"), ("\\\\\\\\", "\\"), ("%25", "%"), ("%2525", "%")] {
+            assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::WholeOrBegun(1), "{read}");
         }
         // Bytes that are no letters have two digits, too.
         assert_eq!(spelled(b"%ff", b"\xff!"), Spelled::Whole(1));

@@ -10,13 +10,16 @@ mod frames;
 mod inject;
 mod needles;
 mod place;
+mod quiet;
 mod replace;
 mod scrub;
 mod secret;
 mod sigv4;
 mod spellings;
 mod stand_in;
+mod starts;
 mod stray;
+mod trail;
 mod vault;
 mod watch;
 
@@ -24,7 +27,7 @@ mod watch;
 mod tests;
 
 pub(crate) use aws::Signing;
-pub(crate) use frames::FrameScrubber;
+pub(crate) use frames::{FrameError, FrameScrubber};
 pub(crate) use inject::{Channel, RequestBody};
 pub(crate) use replace::Replacer;
 pub(crate) use scrub::Scrubber;

@@ -4,7 +4,7 @@
 //! its stand-in on the way in, cut or repeated to the same length, so that lengths and ranges still hold. In
 //! which spellings it is found is said in [`spellings`](super::spellings).
 
-use super::inject::Channel;
+use super::quiet::Quiet;
 use super::vault::{Store, Vault};
 use super::watch::{Course, Sighting};
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use http::{StatusCode, response};
 use hyper::ext::ReasonPhrase;
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use stockade_policy::Target;
 
 /// Covers real values in one answer. Give it every piece of the body in order, then finish.
@@ -20,8 +21,9 @@ pub(crate) struct Scrubber {
     store: Arc<Store>,
     /// What was read.
     course: Course,
-    /// A good part of a real value at the end of the last piece.
+    /// The end of it, in which a real value may have begun.
     held: Vec<u8>,
+    quiet: Quiet,
     slices: Slices,
 }
 
@@ -35,21 +37,17 @@ enum Slices {
 }
 
 impl Vault {
-    /// What covers real values in an answer, where the host may have been sent one.
-    pub(crate) fn scrubber(&self, from: &Target, channel: Channel) -> Option<Scrubber> {
-        let permits = self.store.permits(from, channel);
-        let sent: Vec<usize> = permits
-            .iter()
-            .enumerate()
-            .filter(|(_, permit)| permit.is_ok())
-            .map(|(number, _)| number)
-            .collect();
+    /// What covers real values in an answer, where the host may have been sent one. At which of its ports it
+    /// was does not matter: what it keeps it may show at any of them.
+    pub(crate) fn scrubber(&self, from: &Target) -> Option<Scrubber> {
+        let sent = self.store.known_to(from);
         let names_keys = |number: &usize| {
             self.store.pairs.iter().any(|pair| pair.key_id == *number || pair.session_token == Some(*number))
         };
         let slices = if sent.iter().all(names_keys) { Slices::Passed } else { Slices::Refused };
         let store = Arc::clone(&self.store);
-        (!sent.is_empty()).then(|| Scrubber { store, course: Course::default(), held: Vec::new(), slices })
+        let (course, quiet) = (Course::default(), Quiet::default());
+        (!sent.is_empty()).then(|| Scrubber { store, course, held: Vec::new(), quiet, slices })
     }
 }
 
@@ -103,11 +101,10 @@ impl Scrubber {
         }
     }
 
-    /// Takes a piece and gives what can be passed on.
+    /// Takes a piece and gives what can be passed on: all but the last bytes, whatever they are.
     pub(crate) fn push(&mut self, piece: Bytes) -> Bytes {
         let sightings = self.read(&piece);
-        let withheld = self.withheld();
-        if self.held.is_empty() && sightings.is_empty() && withheld == self.course.at {
+        if self.hold() == 0 {
             return piece;
         }
         let mut text = std::mem::take(&mut self.held);
@@ -116,9 +113,18 @@ impl Scrubber {
         for sighting in sightings {
             self.cover(sighting, from, &mut text);
         }
-        let sure = usize::try_from(withheld.saturating_sub(from)).unwrap_or(usize::MAX);
-        self.held = text.split_off(sure.min(text.len()));
+        self.held = text.split_off(text.len().saturating_sub(self.hold()));
+        self.quiet.passed_on(from + text.len() as u64);
         text.into()
+    }
+
+    /// What was held back and has waited long enough, while nothing comes.
+    pub(crate) fn poll_ripe(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
+        let ripe = ready!(self.quiet.poll(cx));
+        let from = self.course.at - self.held.len() as u64;
+        let count = usize::try_from(ripe.saturating_sub(from)).unwrap_or(usize::MAX);
+        let rest = self.held.split_off(count.min(self.held.len()));
+        Poll::Ready(std::mem::replace(&mut self.held, rest).into())
     }
 
     /// What was held back. Nothing more comes.
@@ -126,19 +132,33 @@ impl Scrubber {
         std::mem::take(&mut self.held).into()
     }
 
-    /// Reads on, and gives the values that have ended.
+    /// Reads on, and gives what is to be covered.
     pub(super) fn read(&mut self, text: &[u8]) -> Vec<Sighting> {
-        self.store.spellings().watch.read(&mut self.course, text)
+        let sightings = self.store.spellings().watch.read(&mut self.course, text);
+        self.quiet.heard(self.course.at);
+        sightings
     }
 
     /// Forgets what was read: what comes now is another text.
     pub(super) fn begin_anew(&mut self) {
         self.course = Course::default();
+        self.quiet.begin_anew();
     }
 
     /// From where on what was read may not be passed on yet.
-    pub(super) fn withheld(&self) -> u64 {
-        self.store.spellings().watch.withheld(&self.course)
+    pub(super) fn withheld(&mut self) -> u64 {
+        let withheld = self.course.at.saturating_sub(self.hold() as u64);
+        self.quiet.passed_on(withheld);
+        withheld
+    }
+
+    /// The same once it has waited long enough.
+    pub(super) fn poll_withheld(&mut self, cx: &mut Context<'_>) -> Poll<u64> {
+        self.quiet.poll(cx)
+    }
+
+    fn hold(&self) -> usize {
+        self.store.spellings().watch.hold()
     }
 
     /// Covers a value in a text that begins at `from`.

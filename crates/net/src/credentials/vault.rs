@@ -98,6 +98,15 @@ impl Store {
         self.entries.iter().map(permit).collect()
     }
 
+    /// The entries whose values this host may have been sent, at whichever port.
+    pub(super) fn known_to(&self, host: &Target) -> Vec<usize> {
+        let entries = self.entries.iter().enumerate();
+        let known = entries.filter(|(_, kept)| {
+            kept.use_of == Use::Sent && kept.entry.hosts.iter().any(|pattern| is_host(host, pattern))
+        });
+        known.map(|(number, _)| number).collect()
+    }
+
     /// The ways in which values may come back.
     pub(super) fn spellings(&self) -> &Spellings {
         self.spellings.get_or_init(|| Spellings::of(&self.entries))
@@ -114,9 +123,11 @@ impl Store {
 
 /// Whether a secret for `pattern` is one for `to`. A secret for everybody is none.
 fn fits(to: &Target, pattern: &DomainPattern) -> bool {
-    pattern.host != HostPattern::Any
-        && to.host.fits(&pattern.host)
-        && pattern.port.is_none_or(|port| port == to.port)
+    is_host(to, pattern) && pattern.port.is_none_or(|port| port == to.port)
+}
+
+fn is_host(to: &Target, pattern: &DomainPattern) -> bool {
+    pattern.host != HostPattern::Any && to.host.fits(&pattern.host)
 }
 
 impl fmt::Debug for Vault {

@@ -1,22 +1,29 @@
 //! Looking for values in a stream, letter by letter.
 //!
-//! Everything that may become a value is followed from its first byte on, so that a stream may be cut anywhere
-//! and nothing is read twice.
+//! Everything that may become a value, or a good part of one, is followed from its first byte on, so that a
+//! stream may be cut anywhere and nothing is read twice.
 
-use super::escapes::{self, LONGEST, Spelled, is_digit, spelled};
+use super::escapes::LONGEST;
+use super::starts::{Starts, stride};
+use super::trail::Trail;
+use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Fewer letters than these tell nobody that a value goes on.
-const FEWEST_WITHHELD: usize = 8;
+/// Fewer letters than these are in answers by chance.
+const FEWEST: usize = 8;
 /// With more trails than these the same ones are looked for among them.
 const CROWD: usize = 64;
-/// Bytes that a quick look is at.
-const GLANCE: usize = 4;
+/// No more bytes than these are held back of a stream.
+const MOST_HELD_BACK: usize = 16 * 1024;
 
 /// One value to be looked for.
 pub(super) struct Value {
     pub(super) text: Zeroizing<Vec<u8>>,
     pub(super) written: Written,
+    /// So many bytes of it one after the other, from wherever on, are as good as all.
+    pub(super) enough: usize,
+    /// At one in so many of its places such a part is looked for.
+    pub(super) stride: usize,
     /// What it is covered with, again and again to its length.
     pub(super) cover: Vec<u8>,
 }
@@ -26,8 +33,8 @@ pub(super) struct Value {
 pub(super) enum Written {
     /// Each letter as itself or in any escape.
     Freely,
-    /// As it is.
-    Exactly,
+    /// As it is, on one line or several.
+    InLines,
     /// Two digits for each byte, with or without something between them.
     InHexadecimal,
 }
@@ -35,10 +42,9 @@ pub(super) enum Written {
 /// The values looked for, ready for searching.
 pub(super) struct Watch {
     values: Vec<Value>,
-    /// For each byte the values that may begin with it.
-    starts: Vec<Vec<usize>>,
-    /// For any two bytes whether a value may begin with them, one bit each.
-    pairs: Vec<u64>,
+    starts: Starts,
+    /// So many bytes back something may have begun of which nobody can tell yet.
+    hold: usize,
 }
 
 /// What was read of one stream.
@@ -47,87 +53,95 @@ pub(super) struct Course {
     /// How many bytes.
     pub(super) at: u64,
     trails: Vec<Trail>,
+    /// The last bytes that were sighted.
+    sighted: Range<u64>,
 }
 
-/// A value that was read.
+/// Bytes of a value that were read: the first of a part that is long enough, or more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sighting {
-    pub(super) number: usize,
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
-/// Something that may become a value.
-#[derive(Clone, Copy)]
-struct Trail {
     number: usize,
     start: u64,
-    /// Bytes of the value.
-    read: usize,
-    /// What was read of an escape.
-    escape: [u8; LONGEST],
-    length: usize,
+    end: u64,
+    /// With which byte of the cover to begin.
+    phase: usize,
+}
+
+impl Value {
+    /// A value of which so much is as good as all.
+    pub(super) fn new(text: &[u8], written: Written, cover: Vec<u8>, enough: usize) -> Self {
+        let enough = enough.min(text.len());
+        let stride = stride(enough);
+        // A part may begin shortly before one of the places that are looked at.
+        let enough = if enough < text.len() { enough - (stride - 1) } else { enough };
+        Self { text: Zeroizing::new(text.to_vec()), written, enough, stride, cover }
+    }
+
+    /// The most bytes that may be there of too few letters.
+    fn longest_unsure(&self) -> usize {
+        let letter = match self.written {
+            Written::Freely => LONGEST,
+            Written::InLines => 5,
+            Written::InHexadecimal => 3,
+        };
+        (self.enough * letter).saturating_sub(1)
+    }
+}
+
+/// How many bytes of so many are as good as all.
+pub(super) fn half(length: usize) -> usize {
+    length.div_ceil(2).max(FEWEST).min(length)
 }
 
 impl Watch {
     pub(super) fn new(values: Vec<Value>) -> Self {
-        let mut watch = Self { starts: vec![Vec::new(); 256], pairs: vec![0; 65536 / 64], values };
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        for number in 0..watch.values.len() {
-            for byte in 0..=u8::MAX {
-                first.clear();
-                watch.step(Trail::new(number, 0), byte, &mut first);
-                if first.is_empty() {
-                    continue;
-                }
-                watch.starts[usize::from(byte)].push(number);
-                for next in 0..=u8::MAX {
-                    second.clear();
-                    first.iter().for_each(|trail| watch.step(*trail, next, &mut second));
-                    if !second.is_empty() {
-                        let pair = usize::from(byte) << 8 | usize::from(next);
-                        watch.pairs[pair / 64] |= 1 << (pair % 64);
-                    }
-                }
-            }
-        }
-        watch
+        let hold = values.iter().map(Value::longest_unsure).max().unwrap_or(0).min(MOST_HELD_BACK);
+        Self { starts: Starts::of(&values), values, hold }
     }
 
-    /// Reads on. Of values that end at one place the longest is given.
+    /// How many of the last bytes of a stream are not to be passed on before more of it was read.
+    ///
+    /// They are held back whatever they are: to hold back only what looks like a value would tell whoever has
+    /// a server repeat guesses how far each of them is right.
+    pub(super) fn hold(&self) -> usize {
+        self.hold
+    }
+
+    /// Reads on. Of parts that end at one place the longest is given.
     pub(super) fn read(&self, course: &mut Course, text: &[u8]) -> Vec<Sighting> {
-        let (mut sightings, mut next) = (Vec::new(), Vec::new());
+        let (mut sightings, mut next, mut fresh) = (Vec::new(), Vec::new(), Vec::new());
         let mut at = 0;
         while at < text.len() {
             if course.trails.is_empty() {
-                match self.beginning(text, at) {
+                match self.starts.next(text, at) {
                     Some(beginning) => at = beginning,
                     None => break,
                 }
             }
             let byte = text[at];
             for trail in course.trails.drain(..) {
-                self.step(trail, byte, &mut next);
+                trail.step(&self.values[trail.number], byte, &mut next);
             }
-            if self.may_begin(&text[at..]) {
-                let start = course.at + at as u64;
-                let promising = |number: &&usize| self.values[**number].may_be(&text[at..]);
-                for number in self.starts[usize::from(byte)].iter().filter(promising) {
-                    self.step(Trail::new(*number, start), byte, &mut next);
-                }
+            for start in self.starts.at(&text[at..]) {
+                let trail = Trail::new(start.number, start.first, course.at + at as u64);
+                trail.step(&self.values[start.number], byte, &mut fresh);
+                // What goes on a longer one is none of its own.
+                fresh.retain(|new: &Trail| !next.iter().any(|known: &Trail| known.is_same(new)));
+                next.append(&mut fresh);
             }
             at += 1;
             if next.is_empty() {
                 continue;
             }
-            let end = course.at + at as u64;
-            let whole = next.iter().filter(|trail| trail.read == self.values[trail.number].text.len());
-            if let Some(Trail { number, start, .. }) = whole.min_by_key(|trail| trail.start) {
-                sightings.push(Sighting { number: *number, start: *start, end });
-                next.retain(|trail| trail.read < self.values[trail.number].text.len());
+            let enough = |trail: &&Trail| {
+                trail.is_settled() && trail.read - trail.first >= self.values[trail.number].enough
+            };
+            if let Some(best) = next.iter().filter(enough).min_by_key(|trail| (trail.start, trail.first)) {
+                sightings.push(self.sighted(&mut course.sighted, best, course.at + at as u64));
             }
+            next.retain(|trail| trail.read < self.values[trail.number].text.len());
             if next.len() > CROWD {
-                next.sort_unstable_by_key(|trail| (trail.same(), trail.start));
+                next.sort_unstable_by_key(|trail| (trail.same(), trail.first, trail.start));
                 next.dedup_by_key(|trail| trail.same());
             }
             std::mem::swap(&mut course.trails, &mut next);
@@ -136,14 +150,23 @@ impl Watch {
         sightings
     }
 
-    /// From where on nothing may be passed on yet: where a value began of which half was read.
-    ///
-    /// To withhold less would tell whoever has a server repeat guesses how far each of them is right.
-    pub(super) fn withheld(&self, course: &Course) -> u64 {
-        let far = |trail: &&Trail| {
-            trail.read >= FEWEST_WITHHELD && trail.read * 2 >= self.values[trail.number].text.len()
+    /// What this trail says that was not said yet.
+    fn sighted(&self, sighted: &mut Range<u64>, trail: &Trail, end: u64) -> Sighting {
+        let start = match &*sighted {
+            known if known.start <= trail.start && trail.start < known.end => known.end,
+            _ => {
+                sighted.start = trail.start;
+                trail.start
+            }
         };
-        course.trails.iter().filter(far).map(|trail| trail.start).min().unwrap_or(course.at)
+        sighted.end = end;
+        let phase = match self.values[trail.number].written {
+            Written::InHexadecimal if start == trail.start => 2 * trail.first,
+            Written::InHexadecimal => 2 * (trail.read - 1),
+            Written::InLines if start != trail.start => trail.read - 1,
+            _ => trail.first + usize::try_from(start - trail.start).unwrap_or(usize::MAX),
+        };
+        Sighting { number: trail.number, start, end, phase }
     }
 
     /// Covers what was sighted in a text of the stream that begins at `from`.
@@ -152,106 +175,20 @@ impl Watch {
         let before = usize::try_from(from.saturating_sub(sighting.start)).unwrap_or(usize::MAX);
         let value = &self.values[sighting.number];
         let range = place(sighting.start)..place(sighting.end);
-        let mut cover = value.cover.iter().cycle().skip(before % value.cover.len().max(1));
-        // What stands between digits stays.
-        let is_letter = |byte: &u8| value.written != Written::InHexadecimal || byte.is_ascii_hexdigit();
-        for byte in text[range].iter_mut().filter(|byte| is_letter(byte)) {
-            *byte = cover.next().copied().unwrap_or_default();
-        }
-    }
-
-    fn beginning(&self, text: &[u8], from: usize) -> Option<usize> {
-        let within = text[from..].windows(2).position(|two| self.is_pair(two[0], two[1]));
-        match within {
-            Some(at) => Some(from + at),
-            None => Some(text.len() - 1).filter(|last| self.may_begin(&text[*last..])),
-        }
-    }
-
-    fn may_begin(&self, text: &[u8]) -> bool {
-        match text {
-            [first, second, ..] => self.is_pair(*first, *second),
-            [last] => !self.starts[usize::from(*last)].is_empty(),
-            [] => false,
-        }
-    }
-
-    fn is_pair(&self, first: u8, second: u8) -> bool {
-        let pair = usize::from(first) << 8 | usize::from(second);
-        self.pairs[pair / 64] >> (pair % 64) & 1 != 0
-    }
-
-    /// Follows a trail by one byte, wherever it may lead.
-    fn step(&self, mut trail: Trail, byte: u8, next: &mut Vec<Trail>) {
-        let value = &self.values[trail.number];
-        let Some(letter) = value.text.get(trail.read).copied() else { return };
-        match value.written {
-            Written::Exactly if byte == letter => next.push(trail.after(1)),
-            Written::Exactly => {}
-            Written::InHexadecimal => {
-                let is_second = trail.escape[..trail.length].last().is_some_and(u8::is_ascii_hexdigit);
-                let is_between = trail.length == 0 && trail.read > 0 && b": -".contains(&byte);
-                if is_second && is_digit(byte, letter.into(), 0) {
-                    next.push(trail.after(1));
-                } else if !is_second && (is_between || is_digit(byte, letter.into(), 1)) {
-                    next.extend(trail.escaped(byte));
-                }
-            }
-            Written::Freely if trail.length == 0 => {
-                if byte == letter || (byte == b'+' && letter == b' ') {
-                    next.push(trail.after(1));
-                }
-                if escapes::may_begin(byte) {
-                    next.extend(trail.escaped(byte));
-                }
-            }
-            Written::Freely => {
-                let Some(longer) = trail.escaped(byte) else { return };
-                trail = longer;
-                match spelled(&trail.escape[..trail.length], &value.text[trail.read..]) {
-                    Spelled::No => {}
-                    Spelled::Begun => next.push(trail),
-                    Spelled::Whole(count) => next.push(trail.after(count)),
-                }
+        let phase = sighting.phase.saturating_add(before) % value.cover.len().max(1);
+        let mut cover = value.cover.iter().cycle().skip(phase);
+        let mut is_after_backslash = false;
+        for byte in &mut text[range] {
+            // What stands between letters stays.
+            let is_letter = match value.written {
+                Written::Freely => true,
+                Written::InHexadecimal => byte.is_ascii_hexdigit(),
+                Written::InLines => !is_after_backslash && !b"\r\n\\".contains(byte),
+            };
+            is_after_backslash = *byte == b'\\';
+            if is_letter {
+                *byte = cover.next().copied().unwrap_or_default();
             }
         }
-    }
-}
-
-impl Value {
-    /// A quick look at whether it may stand where this text begins. To most of them it says no.
-    fn may_be(&self, text: &[u8]) -> bool {
-        let mut other =
-            text.iter().zip(self.text.iter()).take(GLANCE).filter(|(byte, letter)| byte != letter);
-        match (self.written, other.next()) {
-            (Written::InHexadecimal, _) | (_, None) => true,
-            (Written::Exactly, Some(_)) => false,
-            (Written::Freely, Some((byte, _))) => escapes::may_begin(*byte) || *byte == b'+',
-        }
-    }
-}
-
-impl Trail {
-    fn new(number: usize, start: u64) -> Self {
-        Self { number, start, read: 0, escape: [0; LONGEST], length: 0 }
-    }
-
-    /// After so many bytes more of the value.
-    fn after(self, count: usize) -> Self {
-        Self { read: self.read + count, length: 0, ..self }
-    }
-
-    /// After one byte more of an escape. None is longer than the longest.
-    fn escaped(mut self, byte: u8) -> Option<Self> {
-        *self.escape.get_mut(self.length)? = byte;
-        self.length += 1;
-        Some(self)
-    }
-
-    /// What it goes on with depends on nothing else.
-    fn same(&self) -> (usize, usize, [u8; LONGEST], usize) {
-        let mut escape = [0; LONGEST];
-        escape[..self.length].copy_from_slice(&self.escape[..self.length]);
-        (self.number, self.read, escape, self.length)
     }
 }

@@ -124,9 +124,9 @@ fn asked(labels: &[&[u8]]) -> Asked {
     }
 }
 
-/// A name as people can read it, whatever is in it.
+/// A name as text, whatever is in it. Whoever shows it writes out what cannot be read.
 fn shown(labels: &[&[u8]]) -> String {
-    let each = |label: &&[u8]| label.escape_ascii().to_string().replace('.', "\\.");
+    let each = |label: &&[u8]| String::from_utf8_lossy(label).replace('.', "\\.");
     labels.iter().map(each).collect::<Vec<_>>().join(".")
 }
 

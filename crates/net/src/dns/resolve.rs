@@ -58,6 +58,7 @@ pub(super) fn consider(around: &impl Surroundings, query: &Query) -> Step {
     }
     let host = match &query.name {
         Asked::Root => return Step::Done(Answer::Nothing),
+        Asked::Odd { shown, .. } if is_zoned(shown) => return Step::Done(Answer::NoSuchName),
         Asked::Odd { shown, error } => return Step::Done(odd(around, shown, error.to_string())),
         Asked::Host(host @ Host::Address(_)) => {
             return Step::Done(odd(around, &host.to_string(), "an address needs no lookup".into()));
@@ -134,6 +135,11 @@ fn addresses(four: Ipv4Addr, six: Ipv6Addr, kind: Kind) -> Answer {
         Kind::ANY => Answer::Records(vec![Record::A(four), Record::Aaaa(six)]),
         _ => Answer::Nothing,
     }
+}
+
+/// An address with a zone, like `fe80::1%eth0`: C libraries ask for those they cannot read by themselves.
+fn is_zoned(name: &str) -> bool {
+    name.split_once('%').is_some_and(|(address, _)| address.parse::<Ipv6Addr>().is_ok())
 }
 
 /// Refuses what is no name of a host.

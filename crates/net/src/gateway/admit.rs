@@ -3,7 +3,6 @@
 use super::admitted::{Admitted, Denied, Wanted};
 use super::asking::Answered;
 use super::meter::{Meter, limit_refusal};
-use super::places::Place;
 use super::registry::Grant;
 use super::ward::Ward;
 use crate::peer::peer;
@@ -59,27 +58,12 @@ impl Ward {
         Ok(admitted)
     }
 
-    /// A place for a tunnel within a connection of a client. Where there is none before long it is refused, and
-    /// a crowd is told of once.
-    pub(crate) async fn place_for_tunnel(&self, wanted: &Wanted) -> Result<Place, Denied> {
-        if let Some(place) = self.tunnels.wait().await {
-            return Ok(place);
-        }
-        let reason = format!("a sandbox may have {} tunnels over HTTP/2 at once", self.tunnels.most());
-        let crowded =
-            NetRefusal { kind: ViolationKind::Limit, ..refusal(&wanted.target, Cause::Limit, reason, None) };
-        if self.tunnels.is_news() {
-            return Err(self.denied(wanted, crowded));
-        }
-        self.record_refused(wanted, &crowded);
-        Err(Denied { refusal: Box::new(crowded) })
-    }
-
     /// Refuses what is not even the name of a place. `asked` is what was said instead of one.
     pub(crate) fn denied_unread(&self, asked: &[u8], via: Via, reason: String) -> Denied {
         // What follows a question mark may be anybody's secret.
         let asked = asked.split(|byte| *byte == b'?').next().unwrap_or_default();
-        let subject: String = asked.escape_ascii().map(char::from).take(LONGEST_SUBJECT).collect();
+        // As it was said: whoever shows it writes it out.
+        let subject: String = String::from_utf8_lossy(asked).chars().take(LONGEST_SUBJECT).collect();
         self.count_refused_name(host_part(&subject));
         let refusal = NetRefusal {
             kind: ViolationKind::Connect,

@@ -83,6 +83,11 @@ impl Admitted {
         }
     }
 
+    /// What somebody inside wanted when it was let in, as a request.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted { target: self.target.clone(), via: self.via, spoken: Some(Protocol::Http) }
+    }
+
     /// What it may use, and has used.
     pub(crate) fn meter(&self) -> &Arc<Meter> {
         &self.meter

@@ -2,11 +2,12 @@
 
 use super::admitted::Admitted;
 use super::meter::Direction;
+use super::places::Place;
 use super::ward::Ward;
 use crate::{NetRecord, Verdict};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use stockade_policy::{Allowance, Target};
 
@@ -23,10 +24,12 @@ pub(crate) struct Exchange {
     dialled: Arc<OnceLock<SocketAddr>>,
     request: (String, String),
     status: AtomicU16,
-    verdict: std::sync::Mutex<Verdict>,
+    verdict: Mutex<Verdict>,
     sent: AtomicU64,
     received: AtomicU64,
     started: Instant,
+    /// Its place among the requests under way.
+    place: Mutex<Option<Place>>,
 }
 
 impl Admitted {
@@ -42,15 +45,26 @@ impl Admitted {
             dialled: Arc::clone(self.dialled()),
             request: (method.to_owned(), path.to_owned()),
             status: AtomicU16::new(0),
-            verdict: std::sync::Mutex::new(Verdict::Allowed),
+            verdict: Mutex::new(Verdict::Allowed),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             started: Instant::now(),
+            place: Mutex::default(),
         }
     }
 }
 
 impl Exchange {
+    /// Takes a place until it is over.
+    pub(crate) fn hold(&self, place: Place) {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    }
+
+    /// What follows is no request any more, however long it takes.
+    pub(crate) fn leave(&self) {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// The status of the answer.
     pub(crate) fn answered(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
@@ -58,7 +72,7 @@ impl Exchange {
 
     /// It was refused, or the other side could not be reached.
     pub(crate) fn ended(&self, verdict: Verdict) {
-        *self.verdict.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = verdict;
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
     }
 
     /// Bytes of this request. The connection's meter counts them besides.
@@ -73,7 +87,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let verdict = *self.verdict.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let verdict = *self.verdict.get_mut().unwrap_or_else(PoisonError::into_inner);
         if verdict == Verdict::Refused {
             self.ward.count_refused(&self.target);
         }

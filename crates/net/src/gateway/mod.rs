@@ -5,6 +5,7 @@ mod admit;
 mod admitted;
 mod allotment;
 mod asking;
+mod crowds;
 mod error;
 mod exchange;
 mod meter;
@@ -27,6 +28,7 @@ pub(crate) use admitted::{Admitted, Denied, Wanted};
 pub use error::GatewayError;
 pub(crate) use exchange::Exchange;
 pub(crate) use meter::Direction;
+pub(crate) use open::door_of;
 pub use open::{Gateway, GatewayOptions};
 pub(crate) use places::Place;
 #[cfg(test)]

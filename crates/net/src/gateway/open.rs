@@ -154,7 +154,7 @@ impl Gateway {
         match kind {
             DoorKind::Transparent => {
                 let door = |ward: &Ward, client: &TcpStream| Wanted {
-                    target: transparent::destination(ward, client).unwrap_or_else(|| own(client)),
+                    target: transparent::destination(ward, client).unwrap_or_else(|| door_of(client)),
                     via: Via::Transparent,
                     spoken: None,
                 };
@@ -242,7 +242,7 @@ impl fmt::Debug for GatewayOptions {
 
 /// What a client of a proxy wants is not known before it is served: the proxy's own address.
 fn at_door(via: Via) -> impl Fn(&Ward, &TcpStream) -> Wanted {
-    move |_, client| Wanted { target: own(client), via, spoken: None }
+    move |_, client| Wanted { target: door_of(client), via, spoken: None }
 }
 
 fn at_port(via: Via, port: u16) -> impl Fn(&Ward, &TcpStream) -> Wanted {
@@ -250,7 +250,7 @@ fn at_port(via: Via, port: u16) -> impl Fn(&Ward, &TcpStream) -> Wanted {
 }
 
 /// The address at which a client came in.
-fn own(client: &TcpStream) -> Target {
+pub(crate) fn door_of(client: &TcpStream) -> Target {
     match client.local_addr() {
         Ok(address) => Target { host: Host::from(address.ip().to_canonical()), port: address.port() },
         Err(_) => loopback(0),

@@ -1,4 +1,5 @@
-//! Places for sockets: as many as a sandbox may have, and as the process has descriptors for.
+//! Places for sockets, requests and their heads: as many as a sandbox may have, and as the process has
+//! descriptors and memory for.
 
 use rustix::process::{Resource, getrlimit};
 use std::sync::Arc;
@@ -12,8 +13,15 @@ const MOST_LIVE: usize = 8192;
 /// Tunnels within the connections of HTTP/2 clients that a sandbox may have at once: each has buffers of its
 /// own, and a client can have a hundred of them for the price of one connection.
 const MOST_TUNNELS: usize = 256;
-/// The same for all sandboxes of the process together.
-const MOST_TUNNELS_OF_ALL: usize = 16 * MOST_TUNNELS;
+/// Clients that speak HTTP/2 here that a sandbox may have at once: each has buffers for frames and a hundred
+/// streams.
+const MOST_SECOND: usize = 256;
+/// Requests that go through the HTTP library that a sandbox may have under way at once.
+const MOST_REQUESTS: usize = 2048;
+/// Kilobytes of their heads: each is held until its answer begins, and again on its way out.
+const MOST_HEADS: usize = 16 * 1024;
+/// As many times as much for all sandboxes of the process together.
+const OF_ALL: usize = 16;
 /// One part for clients, one for servers, one for everything else in the process.
 const PARTS: usize = 3;
 /// Descriptors that are no sandbox's to use up: for lookups, records, other programs' ends.
@@ -24,9 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What all sandboxes of the process may have together.
 static CLIENTS: Process = Process::new(half_of_process);
 static SERVERS: Process = Process::new(half_of_process);
-static TUNNELS: Process = Process::new(|| MOST_TUNNELS_OF_ALL);
+static TUNNELS: Process = Process::new(|| OF_ALL * MOST_TUNNELS);
+static SECOND: Process = Process::new(|| OF_ALL * MOST_SECOND);
+static REQUESTS: Process = Process::new(|| OF_ALL * MOST_REQUESTS);
+static HEADS: Process = Process::new(|| OF_ALL * MOST_HEADS);
 
-/// Places for sockets of one kind, of one sandbox.
+/// Places of one kind, of one sandbox.
 #[derive(Debug)]
 pub(crate) struct Places {
     /// Asked anew each time: the limit may be raised while sandboxes run.
@@ -44,9 +55,12 @@ struct Process {
     freed: Notify,
 }
 
-/// One taken place, given back when dropped.
+/// One taken place, or several together, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<Places>);
+pub(crate) struct Place {
+    places: Arc<Places>,
+    count: usize,
+}
 
 impl Process {
     const fn new(most: fn() -> usize) -> Self {
@@ -70,6 +84,21 @@ impl Places {
         Self::of(|| MOST_TUNNELS, &TUNNELS)
     }
 
+    /// For clients that speak HTTP/2.
+    pub(super) fn for_second() -> Arc<Self> {
+        Self::of(|| MOST_SECOND, &SECOND)
+    }
+
+    /// For requests.
+    pub(super) fn for_requests() -> Arc<Self> {
+        Self::of(|| MOST_REQUESTS, &REQUESTS)
+    }
+
+    /// For kilobytes of heads.
+    pub(super) fn for_heads() -> Arc<Self> {
+        Self::of(|| MOST_HEADS, &HEADS)
+    }
+
     fn of(most: fn() -> usize, process: &'static Process) -> Arc<Self> {
         Arc::new(Self { most, taken: AtomicUsize::new(0), told: AtomicBool::new(false), process })
     }
@@ -82,12 +111,17 @@ impl Places {
 
     /// A place, where there is one now.
     pub(crate) fn take(self: &Arc<Self>) -> Option<Place> {
-        count(&self.taken, (self.most)())?;
-        if count(&self.process.taken, (self.process.most)()).is_none() {
-            self.taken.fetch_sub(1, Ordering::Relaxed);
+        self.take_many(1)
+    }
+
+    /// So many places, where there are so many now.
+    pub(crate) fn take_many(self: &Arc<Self>, count: usize) -> Option<Place> {
+        add(&self.taken, count, (self.most)())?;
+        if add(&self.process.taken, count, (self.process.most)()).is_none() {
+            self.taken.fetch_sub(count, Ordering::Relaxed);
             return None;
         }
-        Some(Place(Arc::clone(self)))
+        Some(Place { places: Arc::clone(self), count })
     }
 
     /// A place, where there is one before long.
@@ -123,24 +157,25 @@ impl Places {
 impl Place {
     /// Where it comes from, and more like it.
     pub(crate) fn places(&self) -> Arc<Places> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.places)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.process.taken.fetch_sub(1, Ordering::Relaxed);
+        let Self { places, count } = self;
+        places.process.taken.fetch_sub(*count, Ordering::Relaxed);
         // The next crowd is a new violation only after this one has halved.
-        if self.0.taken.fetch_sub(1, Ordering::Relaxed) <= (self.0.most)() / 2 {
-            self.0.told.store(false, Ordering::Relaxed);
+        if places.taken.fetch_sub(*count, Ordering::Relaxed) <= (places.most)() / 2 {
+            places.told.store(false, Ordering::Relaxed);
         }
-        self.0.process.freed.notify_waiters();
+        places.process.freed.notify_waiters();
     }
 }
 
-/// Counts one more, where there is room for it.
-fn count(taken: &AtomicUsize, most: usize) -> Option<()> {
-    let more = |taken| (taken < most).then_some(taken + 1);
+/// Counts so many more, where there is room for them.
+fn add(taken: &AtomicUsize, count: usize, most: usize) -> Option<()> {
+    let more = |taken: usize| taken.checked_add(count).filter(|sum| *sum <= most);
     taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| ())
 }
 

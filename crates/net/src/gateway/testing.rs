@@ -92,9 +92,14 @@ pub(crate) fn ward(plan: GatewayPlan, witness: &Arc<Recorder>) -> Arc<Ward> {
     Ward::new(Arc::new(plan), Arc::clone(witness) as Arc<dyn Witness>, None, None).unwrap()
 }
 
-/// A ward of this plan in which a single tunnel over HTTP/2 has room.
+/// A ward of this plan in which there is room for a single tunnel over HTTP/2, two clients of it, three
+/// requests and eight kilobytes of heads.
 pub(crate) fn narrow_ward(plan: GatewayPlan, witness: &Arc<Recorder>) -> Arc<Ward> {
     let mut ward = ward(plan, witness);
-    Arc::get_mut(&mut ward).unwrap().tunnels = Places::alone(|| 1);
+    let narrow = Arc::get_mut(&mut ward).unwrap();
+    narrow.tunnels = Places::alone(|| 1);
+    narrow.second = Places::alone(|| 2);
+    narrow.requests = Places::alone(|| 3);
+    narrow.heads = Places::alone(|| 8);
     ward
 }

@@ -48,6 +48,9 @@ pub(crate) struct Ward {
     pipes: Pipes,
     pub(super) servers: Arc<Places>,
     pub(super) tunnels: Arc<Places>,
+    pub(super) second: Arc<Places>,
+    pub(super) requests: Arc<Places>,
+    pub(super) heads: Arc<Places>,
     /// Bytes of request bodies that are held whole.
     bodies: Arc<Semaphore>,
     /// HTTP connections that may have big buffers.
@@ -78,6 +81,9 @@ impl Ward {
             pipes: Pipes::default(),
             servers: Places::for_servers(),
             tunnels: Places::for_tunnels(),
+            second: Places::for_second(),
+            requests: Places::for_requests(),
+            heads: Places::for_heads(),
             bodies: Arc::new(Semaphore::new(MOST_HELD as usize)),
             big_buffers: Arc::new(Semaphore::new(MOST_BIG_BUFFERS)),
             ended: watch::Sender::new(false),

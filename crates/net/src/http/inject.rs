@@ -8,8 +8,9 @@ use bytes::Bytes;
 use http::{StatusCode, header, request};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
+use std::borrow::Cow;
 use std::convert::Infallible;
-use stockade_policy::{Cause, NetRefusal};
+use stockade_policy::{Cause, CredentialSource, GatewayPlan, HostPattern, NetRefusal, Switch};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Bodies up to this length are collected when their length may change. Longer ones go on in chunks.
@@ -28,7 +29,8 @@ pub(super) async fn inject(
     let Some(vault) = tally.ward.vault() else { return Ok(Flow::new(body, tally).boxed_unsync()) };
     let injected = vault.inject(&tally.admitted.target, channel, head).map_err(cannot_sign)?;
     for stray in &injected.strays {
-        tally.ward.refuse(strayed(stray));
+        let refusal = strayed(stray, channel, tally.ward.judge().plan());
+        tally.ward.refuse(refusal);
     }
     match injected.body {
         RequestBody::Untouched => Ok(Flow::new(body, tally).boxed_unsync()),
@@ -118,6 +120,45 @@ fn too_long(why: &str) -> Answer {
 }
 
 /// A stand-in that stays one is harmless, but somebody should know where it was sent.
-fn strayed(stray: &Stray) -> NetRefusal {
-    refusal(&stray.to, Cause::Denied, stray.to_string(), None)
+fn strayed(stray: &Stray, channel: Channel, plan: &GatewayPlan) -> NetRefusal {
+    let Stray { name, to, .. } = stray;
+    let ports: Vec<Option<u16>> = plan
+        .credentials
+        .iter()
+        .filter(|secret| is_of(name, &secret.source))
+        .flat_map(|secret| &secret.inject_hosts)
+        .filter(|pattern| pattern.host != HostPattern::Any && to.host.fits(&pattern.host))
+        .map(|pattern| pattern.port)
+        .collect();
+    let is_listed = ports.iter().any(|port| port.is_none_or(|port| port == to.port));
+    let plaintext = channel == Channel::Plain && plan.plaintext_credentials == Switch::Refused;
+    let reason = match (is_listed, ports.iter().flatten().next()) {
+        // The host is listed, and what is wrong is the port.
+        (false, Some(_)) if plaintext && to.port == 80 => {
+            format!("the stand-in of {name} was sent to {to} outside TLS, where it is not replaced")
+        }
+        (false, Some(port)) => format!(
+            "the stand-in of {name} was sent to {to}, and its injectHosts list {} for port {port} only; an \
+             entry without a port means 443",
+            to.host
+        ),
+        _ => stray.to_string(),
+    };
+    let suggestion = match ports.is_empty() {
+        false if plaintext && (is_listed || to.port == 80) => {
+            Some("\"credentials\": {\"allowPlaintextInject\": true}".to_owned())
+        }
+        false if !is_listed => Some(format!("list {to} in its injectHosts")),
+        _ => None,
+    };
+    NetRefusal { suggestion, ..refusal(to, Cause::Denied, reason, None) }
+}
+
+/// Whether a secret of this name comes from there; a claim of a token has its own name behind it.
+fn is_of(name: &str, source: &CredentialSource) -> bool {
+    let known = match source {
+        CredentialSource::Variable(variable) => Cow::Borrowed(variable.as_str()),
+        CredentialSource::File(path) => path.to_string_lossy(),
+    };
+    name.strip_prefix(&*known).is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
 }

@@ -23,7 +23,11 @@ const LARGEST_READ: usize = 1024 * 1024;
 const SMALLER_READ: usize = 64 * 1024;
 /// What an HTTP/2 server may send ahead, per request and altogether.
 const WINDOW: u32 = 1 << 20;
-const WHOLE_WINDOW: u32 = 4 << 20;
+const WHOLE_WINDOW: u32 = 2 << 20;
+/// The same for one of a crowd.
+const SMALLER_WINDOW: u32 = 64 << 10;
+/// What may wait to be sent to one, per request.
+const UNSENT: usize = 64 << 10;
 
 /// What is spoken with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,13 +212,22 @@ impl Lines {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let big = self.ward.room_for_big_buffers();
+        let (window, whole) = match big {
+            Some(_) => (WINDOW, WHOLE_WINDOW),
+            None => (SMALLER_WINDOW, SMALLER_WINDOW),
+        };
         let mut client = http2::Builder::new(super::server::Tasks(Arc::clone(&self.ward)));
         client
             .timer(TokioTimer::new())
-            .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WHOLE_WINDOW);
+            .initial_stream_window_size(window)
+            .initial_connection_window_size(whole)
+            .max_send_buf_size(UNSENT);
         let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
-        self.run(admitted, connection);
+        self.run(admitted, async move {
+            let _big = big;
+            connection.await
+        });
         Ok(Sender::Two(sender))
     }
 
@@ -300,7 +313,7 @@ pub(super) fn not_dialled(error: &DialError) -> Answer {
 
 /// The answer to whoever got none because the connection failed.
 pub(super) fn failed(target: &Target, error: &hyper::Error) -> Answer {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let cause = tls::cause(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     let text = format!("{target} gave no answer: {error}{cause}");
     Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text)
 }

@@ -22,6 +22,7 @@ mod plain;
 mod proxy;
 mod raw;
 mod requests;
+mod resets;
 mod road;
 mod second;
 mod seen;

@@ -11,7 +11,6 @@ use crate::relay::Socket;
 use crate::replay::Replay;
 use bytes::Bytes;
 use std::sync::Arc;
-use stockade_policy::Switch;
 
 /// How an HTTP/2 client begins, as far as it must have been read to be taken for HTTP at all.
 const BEGINNING: &[u8] = b"PRI * HTTP/";
@@ -22,8 +21,9 @@ const BEGINNING: &[u8] = b"PRI * HTTP/";
 /// or to the requests.
 pub(crate) async fn serve_plain(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     if first.starts_with(BEGINNING) {
+        let wanted = admitted.wanted();
         let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::PlainTwo, None);
-        return serve_second(&road, Replay::new(first, client)).await;
+        return serve_second(&road, Replay::new(first, client), wanted).await;
     }
     if !changes_anything(&ward, &admitted) {
         return serve_raw(ward, client, admitted, first).await;
@@ -41,5 +41,6 @@ fn changes_anything(ward: &Ward, admitted: &Admitted) -> bool {
     ward.routes().of_request(&admitted.target) != Route::Direct
         || !plan.strip_response_headers.is_empty()
         || limits.iter().any(|limits| limits.max_response_bytes.is_some())
-        || (ward.vault().is_some() && plan.plaintext_credentials == Switch::Allowed)
+        // Where a stand-in is sent must be known, and values that come back are covered.
+        || ward.vault().is_some()
 }

@@ -3,11 +3,12 @@
 use super::connect::{METHOD, serve_connect};
 use super::guard::{Guard, IDLE_TIME};
 use super::lines::Speech;
+use super::resets::Resets;
 use super::road::{Kind, Road};
 use super::second::serve_second_proxy;
 use super::server::serve_first_and_more;
 use crate::Via;
-use crate::gateway::{Ward, serve_elsewhere};
+use crate::gateway::{Wanted, Ward, door_of, reset, serve_elsewhere};
 use crate::relay::Socket;
 use crate::replay::Replay;
 use bytes::BytesMut;
@@ -33,8 +34,11 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
         }
     }
     if first.starts_with(PREFACE) {
+        let wanted = Wanted { target: door_of(&client), via: Via::HttpProxy, spoken: None };
+        let Ok(_place) = ward.place_for_second(&wanted) else { return reset(client) };
         let road = Road::new(&ward, Kind::Proxy, Speech::Plain, None);
-        return serve_second_proxy(&road, Replay::new(first.freeze(), client)).await;
+        let client = Resets::new(Replay::new(first.freeze(), client), &ward, wanted);
+        return serve_second_proxy(&road, client).await;
     }
     if first.starts_with(METHOD) {
         return serve_connect(ward, client.into(), &first).await;

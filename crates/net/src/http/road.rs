@@ -11,8 +11,8 @@ use super::wishes::{Wishes, plain_web_socket, refuse_echo};
 use super::{inject, translate};
 use crate::credentials::{Channel, Scrubber};
 use crate::dial::Route;
-use crate::gateway::{Admitted, Direction, Exchange, Wanted, Ward};
-use crate::{Verdict, Via};
+use crate::gateway::{Admitted, Denied, Direction, Exchange, Place, Wanted, Ward};
+use crate::{Verdict, Via, tls};
 use http::{Method, Request, Response, StatusCode, header, request};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Either, Empty};
@@ -92,9 +92,11 @@ impl Road {
 
     async fn forward(self: &Arc<Self>, request: Request<Source>) -> Result<Response<Body>, Answer> {
         let asked = self.asked(&request)?;
+        let (place, _room) = self.room(&asked, &request)?;
         let way = self.way(&asked, &request);
         let (admitted, line) = self.admitted(&asked, way).await?;
         let exchange = Arc::new(admitted.exchange(request.method().as_str(), &asked.path));
+        exchange.hold(place);
         let result = self.pass(request, &asked, (&admitted, way, line), &exchange).await;
         if let Err(answer) = &result {
             exchange.answered(answer.status().as_u16());
@@ -147,6 +149,25 @@ impl Road {
         }
     }
 
+    /// A place for the request, until its answer is over, and room for its head, until that begins.
+    fn room(&self, asked: &Asked, request: &Request<Source>) -> Result<(Place, Place), Answer> {
+        let wanted = self.wanted(asked);
+        let crowded = |denied: Denied| Answer::refused(&denied.refusal);
+        let place = self.ward.place_for_request(&wanted).map_err(crowded)?;
+        let room = self.ward.room_for_head(&wanted, translate::weight(request)).map_err(crowded)?;
+        Ok((place, room))
+    }
+
+    /// What the request wants, for whoever lets it in.
+    fn wanted(&self, asked: &Asked) -> Wanted {
+        match &self.kind {
+            Kind::Admitted(admitted) => admitted.wanted(),
+            Kind::Proxy => {
+                Wanted { target: asked.target(), via: Via::HttpProxy, spoken: Some(Protocol::Http) }
+            }
+        }
+    }
+
     /// Whom the request is sent to.
     ///
     /// A proxy is asked only for what the request itself says that it is for, so that it is the same whatever
@@ -171,12 +192,10 @@ impl Road {
         match &self.kind {
             Kind::Admitted(admitted) => Ok((Arc::clone(admitted), None)),
             Kind::Proxy => {
-                let target = asked.target();
-                if let Some(line) = self.lines.waiting(&target, way).await {
+                if let Some(line) = self.lines.waiting(&asked.target(), way).await {
                     return Ok((Arc::clone(&line.admitted), Some(line)));
                 }
-                let wanted = Wanted { target, via: Via::HttpProxy, spoken: Some(Protocol::Http) };
-                let admitted = self.ward.admit(wanted).await;
+                let admitted = self.ward.admit(self.wanted(asked)).await;
                 let admitted = admitted.map_err(|denied| Answer::refused(&denied.refusal))?;
                 Ok((Arc::new(admitted), None))
             }
@@ -300,7 +319,7 @@ impl Road {
     /// The answer to whoever got none because a proxy gave none.
     fn not_forwarded(&self, admitted: &Admitted, error: &hyper::Error) -> Answer {
         let (routes, target) = (self.ward.routes(), &admitted.target);
-        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        let cause = tls::cause(error).map(|cause| format!(": {cause}")).unwrap_or_default();
         let text = format!("{target} gave no answer through {}: {error}{cause}", routes.of_request(target));
         Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text)
     }
@@ -343,7 +362,7 @@ impl Road {
 
     /// What covers real values in an answer, where its host may have been sent one.
     fn scrubber(&self, admitted: &Admitted) -> Option<Scrubber> {
-        self.ward.vault().and_then(|vault| vault.scrubber(&admitted.target, self.channel()))
+        self.ward.vault().and_then(|vault| vault.scrubber(&admitted.target))
     }
 
     fn channel(&self) -> Channel {
@@ -370,6 +389,7 @@ impl Road {
             }
             scrubber.answer(&mut head);
         }
+        exchange.leave();
         self.turn_into(Next { client, server, admitted, exchange, scrubber });
         Ok(Response::from_parts(head, Empty::new().map_err(|no| match no {}).boxed_unsync()))
     }

@@ -67,8 +67,11 @@ async fn answer(road: Arc<Road>, request: Request<RecvStream>, mut respond: Send
 /// A tunnel. The target is reached before it is said that it was.
 async fn tunnel(road: Arc<Road>, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) {
     let ward = &road.ward;
+    let target = target(ward, &request);
+    // Whoever waits for a place does not hold the head meanwhile.
+    let receive = request.into_body();
     let reached = async {
-        let wanted = wanted(target(ward, &request)?);
+        let wanted = wanted(target?);
         let place = ward.place_for_tunnel(&wanted).await;
         let place = place.map_err(|denied| Answer::refused(&denied.refusal))?;
         let admitted = reach(ward, wanted).await?;
@@ -88,7 +91,7 @@ async fn tunnel(road: Arc<Road>, request: Request<RecvStream>, mut respond: Send
         Err(answer) => return send(answer.whole(), respond).await,
     };
     let Ok(out) = respond.send_response(Response::new(()), false) else { return };
-    let Ok((client, joining)) = bridge(Tunnel::new(request.into_body(), out), None) else { return };
+    let Ok((client, joining)) = bridge(Tunnel::new(receive, out), None) else { return };
     let carrying = carry(Arc::clone(ward), client.into(), admitted, Bytes::new());
     tokio::join!(Box::pin(carrying), joining);
     drop(places);

@@ -3,9 +3,10 @@
 use super::covered::Covered;
 use super::flow::Body;
 use super::guard::Guard;
+use super::resets::Resets;
 use super::road::{Kind, Next, Road};
 use crate::credentials::FrameScrubber;
-use crate::gateway::{Admitted, Upstream, Ward};
+use crate::gateway::{Admitted, Upstream, Wanted, Ward};
 use crate::peer::{inheriting, peer};
 use crate::relay::{BreakOff, relay_streams};
 use crate::replay::Replay;
@@ -45,7 +46,7 @@ impl Room {
     /// For a client that has the right to big buffers, or one of a crowd.
     pub(super) fn of(big: Option<&OwnedSemaphorePermit>) -> Self {
         match big {
-            Some(_) => Self { window: 256 << 10, whole_window: 1 << 20, unsent: 64 << 10 },
+            Some(_) => Self { window: 256 << 10, whole_window: 512 << 10, unsent: 64 << 10 },
             None => Self { window: 64 << 10, whole_window: 64 << 10, unsent: 16 << 10 },
         }
     }
@@ -88,11 +89,13 @@ where
     road.next()
 }
 
-/// Serves HTTP/2.
-pub(super) async fn serve_second<S>(road: &Arc<Road>, client: S)
+/// Serves HTTP/2. `wanted` is what the connection was let in for.
+pub(super) async fn serve_second<S>(road: &Arc<Road>, mut client: S, wanted: Wanted)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
+    let Ok(_place) = road.ward.place_for_second(&wanted) else { return client.break_off() };
+    let client = Resets::new(client, &road.ward, wanted);
     let big = road.ward.room_for_big_buffers();
     let room = Room::of(big.as_ref());
     let mut server = http2::Builder::new(Tasks(Arc::clone(&road.ward)));

@@ -14,10 +14,11 @@ pub(crate) async fn serve_terminated<S>(ward: Arc<Ward>, client: S, admitted: Ad
 where
     S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
+    let wanted = admitted.wanted();
     let kind = Kind::Admitted(Arc::new(admitted));
     if alpn.as_deref() == Some(b"h2") {
         let road = Road::new(&ward, kind, Speech::TlsTwo, None);
-        return serve_second(&road, client).await;
+        return serve_second(&road, client, wanted).await;
     }
     let (guard, gate) = Guard::new(client, b"");
     let road = Road::new(&ward, kind, Speech::Tls, Some(gate));

@@ -2,7 +2,7 @@
 
 use super::head::{Upgrade, upgrade_of};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Uri, Version, request, response};
+use http::{Request, Uri, Version, request, response};
 use stockade_policy::Target;
 
 /// Headers that speak about one connection.
@@ -16,6 +16,17 @@ const OF_CONNECTION: [HeaderName; 6] = [
 ];
 
 /// What a request wants to turn its connection into.
+/// How much memory the head of a request takes, about.
+pub(super) fn weight<B>(request: &Request<B>) -> usize {
+    /// Of a header, beside its letters.
+    const EACH: usize = 128;
+    let uri = request.uri();
+    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let host = uri.authority().map_or(0, |host| host.as_str().len());
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + EACH);
+    path + host + headers.sum::<usize>()
+}
+
 pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Upgrade {
     let values = headers.get_all(header::UPGRADE).iter();
     let asked = values.fold(Upgrade::None, |asked, value| asked.and(upgrade_of(value.as_bytes())));

@@ -87,7 +87,7 @@ fn literal(names: &Names, address: IpAddr) -> Host {
 fn not_a_host(name: &[u8], port: u16, error: &HostError) -> NetRefusal {
     NetRefusal {
         kind: ViolationKind::Connect,
-        subject: format!("{}:{port}", name.escape_ascii()),
+        subject: format!("{}:{port}", String::from_utf8_lossy(name)),
         cause: Cause::Grammar,
         reason: error.to_string(),
         told: None,

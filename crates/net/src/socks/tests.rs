@@ -152,7 +152,7 @@ async fn names_that_are_none_are_refused_before_they_are_judged() {
     }
     assert_eq!(witness.causes(), [Cause::Grammar; 7]);
     let first = witness.refusals.lock().unwrap()[0].subject.clone();
-    assert_eq!(first, "evil.test\\x00.allow.test:80");
+    assert_eq!(first, "evil.test\0.allow.test:80");
 }
 
 #[tokio::test(start_paused = true)]

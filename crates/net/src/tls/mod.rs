@@ -18,6 +18,7 @@ mod termination;
 mod tests;
 mod upstream;
 mod watched;
+mod words;
 
 pub use error::TlsError;
 pub(crate) use hello::{Hello, sniff};
@@ -25,3 +26,4 @@ pub(crate) use proxy::connect_proxy;
 pub(crate) use terminate::terminate;
 pub use termination::Termination;
 pub(crate) use upstream::connect_tls;
+pub(crate) use words::cause;

@@ -2,6 +2,7 @@
 
 use super::roots::Roots;
 use super::upstream::{named, shake};
+use super::words::{Remedy, distrust, failure};
 use crate::gateway::Ward;
 use rustls::ClientConfig;
 use rustls::crypto::ring;
@@ -63,11 +64,21 @@ fn read() -> Known {
 fn explained(proxy: &Target, error: &io::Error) -> io::Error {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let text = match cause {
-        Some(rustls::Error::InvalidCertificate(why)) => format!(
-            "the certificate of the proxy {proxy} is not trusted ({why}); let this machine trust its authority, \
-             or name the authority's file in SSL_CERT_FILE or tlsTerminate.extraCaCertPaths"
-        ),
-        _ => format!("no TLS with the proxy {proxy}: {error}; is it one that is reached as http://{proxy}?"),
+        Some(rustls::Error::InvalidCertificate(why)) => {
+            let (why, remedy) = distrust(why);
+            let hint = match remedy {
+                Remedy::Authority => {
+                    "; let this machine trust its authority, or name the authority's file in SSL_CERT_FILE or \
+                     tlsTerminate.extraCaCertPaths"
+                }
+                Remedy::Nothing => "",
+            };
+            format!("the certificate of the proxy {proxy} is not trusted: {why}{hint}")
+        }
+        _ => {
+            let why = failure(error);
+            format!("no TLS with the proxy {proxy}: {why}; is it one that is reached as http://{proxy}?")
+        }
     };
     io::Error::new(error.kind(), text)
 }

@@ -23,6 +23,9 @@ const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
 const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
 const NO_APPLICATION_PROTOCOL: [u8; 7] = [21, 3, 3, 0, 2, 2, 120];
 
+/// The first version of HTTP.
+const FIRST: &[u8] = b"http/1.1";
+
 /// How long a client that says nothing may be one that waits for the server to speak first.
 pub(super) const SILENCE: Duration = Duration::from_millis(300);
 /// As many decrypted bytes as it takes to tell HTTP from anything else.
@@ -55,12 +58,12 @@ pub(crate) async fn terminate(ward: Arc<Ward>, mut client: Socket, admitted: Adm
         return last_words(&client, &ACCESS_DENIED);
     };
     let config = match spoken(&alpn, &config.alpn_protocols) {
-        Spoken::Ours => config,
-        Spoken::Old(name) => {
-            let mut config = ServerConfig::clone(&config);
-            config.alpn_protocols = vec![name];
-            Arc::new(config)
+        // Whoever can do without HTTP/2 does where there is no place for another such client.
+        Spoken::Ours if alpn.iter().any(|name| name == FIRST) && !ward.has_place_for_second() => {
+            speaking(&config, FIRST.to_vec())
         }
+        Spoken::Ours => config,
+        Spoken::Old(name) => speaking(&config, name),
         Spoken::Foreign if opaque::may_pass(&ward, &admitted.target) => {
             return opaque::foreign(&ward, Replay::new(first, client), &admitted, &alpn, config).await;
         }
@@ -80,6 +83,13 @@ pub(crate) async fn terminate(ward: Arc<Ward>, mut client: Socket, admitted: Adm
         None => unannounced(ward, client, admitted, deadline).await,
     }
     drop(place);
+}
+
+/// The same for a client with which nothing but this is spoken.
+fn speaking(config: &ServerConfig, name: Vec<u8>) -> Arc<ServerConfig> {
+    let mut config = ServerConfig::clone(config);
+    config.alpn_protocols = vec![name];
+    Arc::new(config)
 }
 
 /// What a client offers to speak, seen from here.

@@ -1,6 +1,7 @@
 //! TLS toward servers, checked as any careful client checks.
 
 use super::termination::Termination;
+use super::words::{Remedy, distrust, failure};
 use crate::gateway::{Upstream, Ward};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
@@ -63,11 +64,15 @@ pub(super) async fn shake<S: AsyncRead + AsyncWrite + Unpin>(
 fn explained(target: &Target, error: io::Error) -> io::Error {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let text = match cause {
-        Some(rustls::Error::InvalidCertificate(why)) => format!(
-            "the certificate of {target} is not trusted ({why}); a private authority can be named in \
-             tlsTerminate.extraCaCertPaths"
-        ),
-        _ => format!("no TLS with {target}: {error}"),
+        Some(rustls::Error::InvalidCertificate(why)) => {
+            let (why, remedy) = distrust(why);
+            let hint = match remedy {
+                Remedy::Authority => "; a private authority can be named in tlsTerminate.extraCaCertPaths",
+                Remedy::Nothing => "",
+            };
+            format!("the certificate of {target} is not trusted: {why}{hint}")
+        }
+        _ => format!("no TLS with {target}: {}", failure(&error)),
     };
     io::Error::new(error.kind(), text)
 }

@@ -8,6 +8,7 @@ mod broker;
 mod clone;
 mod helper;
 mod image;
+mod inherit;
 mod landlock;
 mod listen;
 mod mounts;
@@ -29,6 +30,7 @@ pub(crate) use broker::{
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
 pub(crate) use helper::Helper;
 pub(crate) use image::{Exec, ImageBuilder};
+pub use inherit::inherit;
 pub(crate) use landlock::{Ruleset, abi as landlock_abi, rights as landlock_rights};
 pub(crate) use listen::{Carries, listen_at, stream_socket};
 pub(crate) use mounts::{Attributes, set_attributes};

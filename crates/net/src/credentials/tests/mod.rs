@@ -2,7 +2,9 @@
 
 mod answers;
 mod bodies;
+mod frames;
 mod heads;
+mod parts;
 mod signatures;
 mod silence;
 

@@ -1,6 +1,8 @@
 //! The HTTP roads with real sockets on loopback.
 
 mod broken;
+mod crowds;
+mod echoes;
 mod forwarded;
 mod head;
 mod lines;
@@ -10,6 +12,7 @@ mod proxy;
 mod second;
 mod secrets;
 mod smuggling;
+mod strays;
 mod terminated;
 mod upgrade;
 

@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-async fn second(client: TcpStream) -> SendRequest<Bytes> {
+pub(super) async fn second(client: TcpStream) -> SendRequest<Bytes> {
     // A window that a test fills.
     client.set_nodelay(true).unwrap();
     let mut builder = h2::client::Builder::new();

@@ -1,0 +1,119 @@
+//! Something that may become a value, followed byte by byte.
+
+use super::escapes::{self, LONGEST, Spelled, is_digit, spelled};
+use super::watch::{Value, Written};
+
+/// What encoders put between the lines of one text, as it is and in a JSON string.
+const BREAKS: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
+/// Letters before the first of them: with fewer every line end of an answer would be something that begins.
+const BEFORE_BREAK: usize = 3;
+
+/// Something that may become a value, or a good part of one.
+#[derive(Clone, Copy)]
+pub(super) struct Trail {
+    pub(super) number: usize,
+    /// Where in the stream it began.
+    pub(super) start: u64,
+    /// With which byte of the value.
+    pub(super) first: usize,
+    /// The byte of the value that comes next.
+    pub(super) read: usize,
+    /// What was read of an escape, or of what stands between two letters.
+    escape: [u8; LONGEST],
+    length: usize,
+}
+
+impl Trail {
+    pub(super) fn new(number: usize, first: usize, start: u64) -> Self {
+        Self { number, start, first, read: first, escape: [0; LONGEST], length: 0 }
+    }
+
+    /// Whether the last byte was the end of a letter.
+    pub(super) fn is_settled(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Follows it by one byte, wherever it may lead.
+    pub(super) fn step(self, value: &Value, byte: u8, next: &mut Vec<Self>) {
+        let Some(letter) = value.text.get(self.read).copied() else { return };
+        match value.written {
+            Written::InLines => {
+                let between = &self.escape[..self.length];
+                if byte == letter && (between.is_empty() || BREAKS.contains(&between)) {
+                    next.push(self.after(1));
+                } else if self.read - self.first >= BEFORE_BREAK {
+                    let is_break = |longer: &Self| {
+                        BREAKS.iter().any(|known| known.starts_with(&longer.escape[..longer.length]))
+                    };
+                    next.extend(self.escaped(byte).filter(is_break));
+                }
+            }
+            Written::InHexadecimal => {
+                let is_second = self.escape[..self.length].last().is_some_and(u8::is_ascii_hexdigit);
+                let is_between = self.length == 0 && self.read > self.first && b": -".contains(&byte);
+                if is_second && is_digit(byte, letter.into(), 0) {
+                    next.push(self.after(1));
+                } else if !is_second && (is_between || is_digit(byte, letter.into(), 1)) {
+                    next.extend(self.escaped(byte));
+                }
+            }
+            Written::Freely if self.length == 0 => {
+                if byte == letter || (byte == b'+' && letter == b' ') {
+                    next.push(self.after(1));
+                }
+                if escapes::may_begin(byte) {
+                    next.extend(self.escaped(byte));
+                }
+            }
+            Written::Freely => {
+                let Some(longer) = self.escaped(byte) else { return };
+                match spelled(&longer.escape[..longer.length], &value.text[longer.read..]) {
+                    Spelled::No => {}
+                    Spelled::Begun => next.push(longer),
+                    Spelled::Whole(count) => next.push(longer.after(count)),
+                    Spelled::WholeOrBegun(count) => next.extend([longer.after(count), longer]),
+                }
+            }
+        }
+    }
+
+    /// The bytes that may come next, and some more.
+    pub(super) fn candidates(&self, value: &Value) -> Vec<u8> {
+        let letter = value.text.get(self.read).copied();
+        let others: &[u8] = match value.written {
+            Written::InLines => b"\r\n\\rn",
+            Written::InHexadecimal => b"0123456789abcdefABCDEF: -",
+            Written::Freely if self.length == 0 => b"+%\\&",
+            Written::Freely => return (0..=u8::MAX).collect(),
+        };
+        let mut all: Vec<u8> = letter.into_iter().chain(others.iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether it goes on as the other does.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.number, self.read, self.length) == (other.number, other.read, other.length)
+            && self.escape[..self.length] == other.escape[..other.length]
+    }
+
+    /// What it goes on with depends on nothing else.
+    pub(super) fn same(&self) -> (usize, usize, [u8; LONGEST], usize) {
+        let mut escape = [0; LONGEST];
+        escape[..self.length].copy_from_slice(&self.escape[..self.length]);
+        (self.number, self.read, escape, self.length)
+    }
+
+    /// After so many bytes more of the value.
+    fn after(self, count: usize) -> Self {
+        Self { read: self.read + count, length: 0, ..self }
+    }
+
+    /// After one byte more of an escape. None is longer than the longest.
+    fn escaped(mut self, byte: u8) -> Option<Self> {
+        *self.escape.get_mut(self.length)? = byte;
+        self.length += 1;
+        Some(self)
+    }
+}
