@@ -39,8 +39,38 @@ impl Policy {
         {
             return refusal;
         }
+        if let Some(decision) = reading.as_ref().and_then(|reading| self.asks_first(request, reading)) {
+            return decision;
+        }
+        let decision = self.judge_walls(request, files, reading.as_ref(), &seen);
+        if decision.verdict != Verdict::Unsandboxed {
+            return decision;
+        }
+        let Some(doubt) = self.may_ask(request, reading.as_ref()) else { return decision };
+        let reason = format!("{}, but {doubt}", decision.reason);
+        let listed = self.without_walls(request).is_none();
+        if listed && self.commands.ask_about_all.is_none() {
+            let walled = self.behind_walls(&format!("commands run behind walls; {reason}"), decision.rule);
+            let parts = decision.parts.into_iter().map(|part| PartDecision {
+                verdict: Verdict::Sandbox,
+                reason: format!("{}, but {doubt}", part.reason),
+                ..part
+            });
+            return Decision { parts: parts.collect(), ..walled };
+        }
+        Decision { verdict: Verdict::Ask, reason, openings: Vec::new(), directory: None, ..decision }
+    }
+
+    /// Which walls a command gets that no rule is against.
+    fn judge_walls(
+        &self,
+        request: &Request,
+        files: &dyn Files,
+        reading: Option<&Reading<'_>>,
+        seen: &[Seen<'_>],
+    ) -> Decision {
         let mut decision = match self.without_walls(request) {
-            Some(decision) => match reading.as_ref().and_then(|reading| self.unreadable(reading, &seen)) {
+            Some(decision) => match reading.and_then(|reading| self.unreadable(reading, seen)) {
                 Some(doubt) if decision.verdict == Verdict::Unsandboxed => Decision {
                     verdict: Verdict::Ask,
                     reason: format!(
@@ -51,11 +81,11 @@ impl Policy {
                 },
                 _ => decision,
             },
-            None => match &reading {
+            None => match reading {
                 Some(reading) => {
-                    let decision = self.excluded(request, reading, &seen, files);
+                    let decision = self.excluded(request, reading, seen, files);
                     // The walls come down only when a second reader sees the same.
-                    if decision.verdict != Verdict::Unsandboxed || opinions == Opinions::Two {
+                    if decision.verdict != Verdict::Unsandboxed {
                         return decision;
                     }
                     let both = command::read(&request.command, Opinions::Two);
@@ -248,7 +278,7 @@ fn denied(reading: &Reading<'_>, seen: &[Seen<'_>]) -> Option<Decision> {
 
 /// As much of a part as people want to see. Parts hold each other, so that all of them would be far longer
 /// than the text.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 200;
     if text.len() <= LONGEST {
         return text.to_owned();

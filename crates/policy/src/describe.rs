@@ -95,6 +95,11 @@ impl Policy {
                 ..described(rule.rule.clone())
             }),
         );
+        rules.extend(
+            (self.commands.ask.iter().map(|rule| &rule.rule))
+                .chain(&self.commands.ask_about_all)
+                .map(|rule| DescribedRule { list: "permissions.ask".to_owned(), ..described(rule.clone()) }),
+        );
         // The sort is stable: within one layer the order stays.
         rules.sort_by_key(|rule| (rule.origin.layer == Layer::BuiltIn, rule.origin.layer));
         Description {

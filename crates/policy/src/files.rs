@@ -39,6 +39,10 @@ pub trait Files: Sync {
     fn runs(&self, _path: &Path) -> bool {
         false
     }
+    /// As many bytes of a regular file, behind links if need be, from its beginning. Who cannot tell fails.
+    fn beginning(&self, _path: &Path, _bytes: usize) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// The names in a directory, in no particular order. The path has no links in it; where one has come
     /// in since somebody looked, listing should fail.
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>>;

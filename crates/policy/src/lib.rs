@@ -3,6 +3,7 @@
 
 mod access;
 mod ask;
+mod asked;
 mod broker;
 mod channel;
 mod command;
@@ -58,13 +59,14 @@ pub use explain::{Answer, Explanation};
 pub use explain_host::HostExplanation;
 pub use files::{Caller, Files};
 pub use gateway::{
-    AddressOwner, Allowance, AwsPairPlan, Cause, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan,
-    Host, HostError, NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling, Target,
-    TlsPlan, Upstreams, lent_addresses, lent_number,
+    AddressOwner, Advice, Allowance, AwsPairPlan, Cause, CredentialPlan, CredentialSource, ForwardPort,
+    GatewayPlan, Host, HostError, NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling,
+    Target, TlsPlan, Upstreams, lent_addresses, lent_number,
 };
 pub use git::{
     GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
-    check_worktree_commondir, check_worktree_pointer, git_config_values, git_config_worktree,
+    check_worktree_commondir, check_worktree_pointer, git_config_addresses, git_config_values,
+    git_config_worktree,
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;
@@ -80,7 +82,7 @@ pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
 pub use request::{
-    Approval, BareWish, CommandLine, Decision, Opening, Opens, PartDecision, Request, Verdict, Walls,
+    Approval, BareWish, CommandLine, Consent, Decision, Opening, Opens, PartDecision, Request, Verdict, Walls,
 };
 pub use review::{
     ReviewChange, ReviewEntry, ReviewFiles, ReviewGroup, ReviewItem, ReviewKind, ReviewList, ReviewLook,

@@ -19,6 +19,19 @@ pub struct Request {
     pub bare: BareWish,
     /// What the caller found out about the walls of this machine.
     pub walls: Walls,
+    /// Whether a person has said yes to this very command, where a rule wants to be asked.
+    pub consent: Consent,
+}
+
+/// Whether a person was asked about a command. It answers rules that want somebody to be asked and nothing else:
+/// what is denied stays denied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// Nobody was.
+    #[default]
+    Missing,
+    /// Somebody was, and said yes.
+    Given,
 }
 
 /// Whether walls can be built here. Only looked at where the settings let commands run without
@@ -84,7 +97,7 @@ pub struct Decision {
 /// A file or directory that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Where in the text its name stands.
+    /// Where in the text its name stands; for a command that is no text, which word it is.
     pub name: Range<usize>,
     /// The file, without links on the way.
     pub path: PathBuf,
@@ -101,6 +114,8 @@ pub enum Opens {
     ForWriting,
     /// `cd directory`
     ToEnter,
+    /// `nohup command`, which adds to this file where its output would be a terminal. Its name is the program's.
+    ForNohup,
 }
 
 /// What one command of a text would get if it stood alone.

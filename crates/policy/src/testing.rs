@@ -1,8 +1,8 @@
 //! Files that exist only in a test.
 
 use crate::{
-    BareWish, Caller, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
-    Request, SettingsErrors, SettingsFile, Shape, Walls,
+    BareWish, Caller, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths,
+    Policy, Request, SettingsErrors, SettingsFile, Shape, Walls,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -147,10 +147,16 @@ impl Files for Tree {
         }
     }
 
-    /// Files with a text are no programs here.
+    /// Files with a text are no programs here, but for scripts.
     fn runs(&self, path: &Path) -> bool {
-        let place = self.walk(path, 0);
-        place.is_ok_and(|place| matches!(self.0.get(&place), Some(Node::File(bytes)) if bytes.is_empty()))
+        self.read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(b"#!"))
+    }
+
+    fn beginning(&self, path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
+        self.read(path).map(|mut content| {
+            content.truncate(bytes);
+            content
+        })
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
@@ -214,5 +220,6 @@ pub(crate) fn request() -> Request {
         environment: Vec::new(),
         bare: BareWish::Sandboxed,
         walls: Walls::Standing,
+        consent: Consent::Missing,
     }
 }

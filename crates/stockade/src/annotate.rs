@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <sandbox_violations>
-//! deny write /etc/motd by touch(12): no allowWrite rule covers it; to allow it: --allow-write /etc
+//! deny write /etc/motd by touch(12): no allowWrite rule covers it; to allow it: --allow-write /etc/motd
 //! deny read /home/me/.ssh/id by cat(13): it is on the default deny-read list [denyRead ~/.ssh (built in: …)]
 //! </sandbox_violations>
 //! ```

@@ -8,7 +8,7 @@ use crate::records::{AuditedAsker, Keeper, Records};
 use crate::reload::Reload;
 use crate::routing::{Router, SharedRouter};
 use crate::runtime::Parts;
-use crate::workspaces::Workspaces;
+use crate::workspaces::{Keeping, Workspaces};
 use crate::{Asker, GrantError, GrantStore, Overlay, RealFiles, Runtime, TrustStore};
 use std::ffi::OsString;
 use std::io;
@@ -299,8 +299,9 @@ impl Builder {
         let trust = TrustStore::new(&directories);
         let mut own = directories.own_paths(&cwd);
         own.overlay = self.overlay;
-        let workspaces = Workspaces::read(&directories);
-        own.worked_in = workspaces.known().to_vec();
+        let keeping = if self.records == Records::Nowhere { Keeping::AsFound } else { Keeping::Make };
+        let workspaces = Workspaces::new(&directories, keeping);
+        own.worked_in = workspaces.known();
         let place = match self.records {
             Records::Standard => Some(directories.state),
             Records::In(path) if !path.is_absolute() => return Err(BuildError::RecordPlace { path }),

@@ -57,6 +57,12 @@ impl Files for RealFiles {
             && rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
     }
 
+    fn beginning(&self, path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        open(path)?.take(bytes as u64).read_to_end(&mut content)?;
+        Ok(content)
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {
         let mut entries = Vec::new();
         self.tell(path, &mut |name, kind| entries.push((name.to_owned(), kind)))?;

@@ -13,7 +13,7 @@ use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
 use crate::wiring::Wiring;
 use crate::workspaces::Workspaces;
-use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits};
+use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits, visible};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use stockade_isolate::{
     Afterwards, Command, CreateError, ExecError, Provider, StartError as EngineError, Started,
 };
 use stockade_policy::{
-    BareWish, CommandLine, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError, Policy,
-    Request, RuleRef, SettingsFile, Usage, Verdict, Walls,
+    BareWish, CommandLine, Consent, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError,
+    Policy, Request, RuleRef, SettingsFile, Usage, Verdict, Walls,
 };
 
 /// A policy and the walls to hold it.
@@ -93,7 +93,7 @@ pub struct Captured {
 #[non_exhaustive]
 pub enum PrepareError {
     /// The policy refuses it.
-    #[error("refused: {reason}{}", quoted(rule))]
+    #[error("refused: {}{}", visible(reason), quoted(rule))]
     Refused {
         /// Why.
         reason: String,
@@ -101,7 +101,11 @@ pub enum PrepareError {
         rule: Option<RuleRef>,
     },
     /// Somebody would have to be asked, and nobody is there.
-    #[error("refused: {reason}{}\nhint: this has to be allowed in the settings beforehand", quoted(rule))]
+    #[error(
+        "refused: {}{}\nhint: this has to be allowed in the settings beforehand",
+        visible(reason),
+        quoted(rule)
+    )]
     NobodyToAsk {
         /// Why.
         reason: String,
@@ -210,6 +214,7 @@ impl Runtime {
             environment: self.environment.clone(),
             bare: BareWish::Sandboxed,
             walls: Walls::Standing,
+            consent: Consent::Missing,
         }
     }
 
@@ -223,8 +228,12 @@ impl Runtime {
     /// Asks the policy and makes the plan. Nothing runs yet.
     pub fn prepare(&self, request: Request) -> Result<Prepared, PrepareError> {
         let (policy, decision) = self.judge(&request)?;
-        let plan = Arc::new(policy.plan(&request, &RealFiles)?);
-        Ok(Prepared { request, decision, plan })
+        let mut plan = self.workspaces.plan(&policy, &request)?;
+        if decision.verdict == Verdict::Unsandboxed {
+            // What a plan has to say is about its walls.
+            plan.notices.retain(|notice| policy.notices().contains(notice));
+        }
+        Ok(Prepared { request, decision, plan: Arc::new(plan) })
     }
 
     /// Asks the policy in force, which comes along, whether a command may run.
@@ -366,7 +375,8 @@ impl Runtime {
             request.environment.push((name.into(), value.into()));
         }
         let mut connected = connect_bare(wiring, &plan)?;
-        let opened = bare::open(request.command, &decision.openings);
+        let stdio = connected.take_stdio();
+        let opened = bare::open(request.command, &decision.openings, &stdio);
         let (command, opened) = opened.inspect_err(|_| recorder.failed())?;
         let directory = decision.directory.as_deref().map(bare::directory).transpose();
         let directory = directory.inspect_err(|_| recorder.failed())?;
@@ -375,7 +385,7 @@ impl Runtime {
             cwd: request.cwd,
             directory,
             environment: request.environment,
-            stdio: connected.take_stdio(),
+            stdio,
             time_limit: time_limit(&plan),
             output_limit: plan.limits.max_output,
             enforcement: enforcement.clone(),
@@ -401,7 +411,7 @@ pub(crate) fn time_limit(plan: &Plan) -> Option<Duration> {
 }
 
 fn quoted(rule: &Option<RuleRef>) -> String {
-    rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default()
+    rule.as_ref().map(|rule| format!(" by {}", visible(&rule.to_string()))).unwrap_or_default()
 }
 
 pub(crate) fn not_started(

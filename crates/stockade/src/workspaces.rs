@@ -1,16 +1,16 @@
 //! The workspaces that commands have worked in.
 //!
 //! A link in one of them may be a command's, also when somebody meets it in a run elsewhere. The list lies in
-//! Stockade's own state directory, which no command sees. It is read with every start, and written only when a
+//! Stockade's own state directory, which no command sees. It is read for every sandbox, and written only when a
 //! workspace is new.
 
 use crate::grants::replace;
-use crate::{Directories, private};
+use crate::{Directories, RealFiles, private};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use stockade_policy::{Mount, MountKind, Plan, Policy};
+use stockade_policy::{Mount, MountKind, Plan, PlanError, Policy, Request};
 
 /// More are not remembered.
 const MOST: usize = 4096;
@@ -19,33 +19,51 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Any other byte may stand in a path.
 const END: u8 = 0;
 
-/// The list, as it was when a runtime was made.
+/// The list.
 #[derive(Debug)]
 pub(crate) struct Workspaces {
     directory: PathBuf,
-    known: Vec<PathBuf>,
+    keeping: Keeping,
+}
+
+/// What becomes of a state directory that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    Make,
+    /// Nothing is to be kept for this runtime's sake alone.
+    AsFound,
 }
 
 impl Workspaces {
-    /// Reads the list. One that is not there, or cannot be read, is empty.
-    pub(crate) fn read(directories: &Directories) -> Self {
+    /// The list of a user.
+    pub(crate) fn new(directories: &Directories, keeping: Keeping) -> Self {
         let directory = directories.state.clone();
-        // A mask can only be laid over what is there when a sandbox is planned.
-        let _ = private::directory(&directory);
-        let known = entries(&directory);
-        Self { directory, known }
+        if keeping == Keeping::Make {
+            // A mask can only be laid over what is there when a sandbox is planned.
+            let _ = private::directory(&directory);
+        }
+        Self { directory, keeping }
     }
 
-    /// Those that were listed, the longest known first.
-    pub(crate) fn known(&self) -> &[PathBuf] {
-        &self.known
+    /// Those that are listed now, the longest known first. A list that is not there, or cannot be read, is empty.
+    pub(crate) fn known(&self) -> Vec<PathBuf> {
+        entries(&self.directory)
+    }
+
+    /// What a policy means for a request, with links of all commands in mind that have worked somewhere by now.
+    pub(crate) fn plan(&self, policy: &Policy, request: &Request) -> Result<Plan, PlanError> {
+        match policy.knowing(&self.known()) {
+            Some(policy) => policy.plan(request, &RealFiles),
+            None => policy.plan(request, &RealFiles),
+        }
     }
 
     /// Commands are about to work in a policy's workspace, under this plan. A list that cannot be written stays
     /// as it is: without a home there is none, and commands run all the same.
     pub(crate) fn add(&self, policy: &Policy, plan: &Plan) {
         let workspace = policy.workspace();
-        if is_writable(plan, workspace) && !self.known.iter().any(|known| known == workspace) {
+        let kept = self.keeping == Keeping::Make || self.directory.is_dir();
+        if kept && is_writable(plan, workspace) && !self.known().iter().any(|known| known == workspace) {
             let _ = self.write(workspace);
         }
     }
@@ -97,7 +115,7 @@ mod tests {
 
     fn workspaces(place: &Path) -> Workspaces {
         let state = ("XDG_STATE_HOME".into(), place.as_os_str().to_owned());
-        Workspaces::read(&Directories::new(&[state], None))
+        Workspaces::new(&Directories::new(&[state], None), Keeping::Make)
     }
 
     #[test]
@@ -115,6 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn what_others_add_is_known_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let (first, second) = (workspaces(place.path()), workspaces(place.path()));
+        second.write(Path::new("/a")).unwrap();
+        assert_eq!(first.known(), [Path::new("/a")]);
+    }
+
+    #[test]
+    fn nothing_is_made_where_nothing_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let state = ("XDG_STATE_HOME".into(), place.path().as_os_str().to_owned());
+        let quiet = Workspaces::new(&Directories::new(&[state], None), Keeping::AsFound);
+        assert!(quiet.known().is_empty());
+        assert!(!place.path().join("stockade").exists());
+    }
+
+    #[test]
     fn the_list_is_bounded_and_what_is_gone_goes_first() {
         let place = tempfile::tempdir().unwrap();
         let there = fs::canonicalize(place.path()).unwrap();
@@ -129,7 +164,7 @@ mod tests {
         // Where all are still there, the oldest goes.
         fs::write(&list, "/usr\0/\0".repeat(MOST / 2)).unwrap();
         workspaces(place.path()).write(Path::new("/new")).unwrap();
-        let known = workspaces(place.path()).known().to_vec();
+        let known = workspaces(place.path()).known();
         assert_eq!((known.len(), known[0].as_path()), (MOST, Path::new("/")));
     }
 }

@@ -3,11 +3,25 @@
 use super::judge::Judge;
 use super::judgement::Refusal;
 use super::refusal::{self, option, protected};
+use crate::data::{self, System};
 use crate::survey::holds;
 use crate::{FileKind, MountKind, Rights, RootView, Switch, ViolationKind};
 use std::path::Path;
+use std::sync::LazyLock;
 
 const NOTHING: Rights = Rights { read: false, write: false, execute: false };
+
+/// Nobody is told how to open a whole directory of these, and nothing less would do.
+const SYSTEMS: &str =
+    "no allowWrite rule covers it, and it lies in a directory of the system, which is better left alone";
+
+static SYSTEM: LazyLock<System> = LazyLock::new(data::system);
+
+fn is_systems(directory: &Path) -> bool {
+    let System { never_workspace, never_workspace_below, .. } = &*SYSTEM;
+    never_workspace.iter().any(|one| directory == Path::new(one))
+        || never_workspace_below.iter().any(|one| directory.starts_with(one))
+}
 
 impl Judge {
     /// Which rule stands behind a wall that refused, or none if the refusal was the file system's own.
@@ -88,6 +102,9 @@ impl Judge {
             // A name is made and removed in its directory.
             _ => path.parent().unwrap_or(path),
         };
+        if kind != ViolationKind::Write && is_systems(subject) {
+            return Refusal { suggestion: None, ..plain(SYSTEMS, String::new()) };
+        }
         plain("no allowWrite rule covers it", option("--allow-write", subject))
     }
 }

@@ -1,4 +1,4 @@
-//! Commands that are refused before anything starts. A convenience: whoever wants to can write the same command
+//! Commands that are refused, or asked about, before anything starts. A convenience: whoever wants to can write the same command
 //! so that no text rule knows it. The walls hold then.
 
 use super::inspect::Inspector;
@@ -7,7 +7,7 @@ use super::pattern::{CommandPattern, glob};
 use super::strip::last_name;
 use crate::RuleRef;
 
-/// A rule that refuses commands.
+/// A rule that refuses commands, or wants to be asked about them.
 #[derive(Clone, Debug)]
 pub(crate) struct DenyRule {
     pub(crate) what: Denied,
@@ -16,7 +16,7 @@ pub(crate) struct DenyRule {
     pub(crate) rule: RuleRef,
 }
 
-/// What a rule refuses.
+/// What a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// A program with arguments that fit all patterns, in any order.

@@ -4,7 +4,8 @@ use super::ground::{Ground, Stands, Ways};
 use super::lookup::Lookup;
 use super::part::{Direction, Part, Redirection};
 use super::strict::is_reserved;
-use super::strip::{Purpose, Stripped, strip};
+use super::strip::{Purpose, Stripped, last_name, strip};
+use super::surroundings::Surroundings;
 use super::{CommandRules, Excluded};
 use crate::policy::Policy;
 use crate::{CommandLine, Files, Opening, Opens, Request};
@@ -39,7 +40,7 @@ const MOST_REDIRECTIONS: usize = 16;
 
 /// Whether paths can be told from the request's directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Fixed,
     /// A part of the text goes somewhere else first.
     Moved,
@@ -124,7 +125,7 @@ impl<'a> Bench<'a> {
         if let Some(name) = stripped.assignments.iter().find(|name| listed(name)) {
             return Some(format!("it sets {name}, which may change what programs run"));
         }
-        if let Some(objection) = self.surroundings.get_or_init(|| self.planted_variable()) {
+        if let Some(objection) = self.surroundings.get_or_init(|| self.surroundings().objection()) {
             return Some(objection.clone());
         }
         for words in &stripped.stages {
@@ -139,31 +140,37 @@ impl<'a> Bench<'a> {
         if is_reserved(program) || self.rules().never.iter().any(|never| never == program) {
             return Some(format!("{program} can run or change anything"));
         }
-        part.redirections.iter().find_map(|redirection| self.unfit(redirection))
+        let unfit = part.redirections.iter().find_map(|redirection| self.unfit(redirection));
+        unfit.or_else(|| self.detached(part, stripped))
     }
 
-    /// The variable of the caller's through which programs would obey what commands can write. Where programs are
-    /// looked for is judged program by program.
-    fn planted_variable(&self) -> Option<String> {
-        const NOT_OBEYED: [&str; 4] = ["PATH", "PWD", "OLDPWD", "_"];
-        const SHELL_FILES: [&str; 2] = ["BASH_ENV", "ENV"];
-        let writable = |path: &Path| self.rules().roots.iter().any(|root| path.starts_with(root));
-        let leads_there = |name: &str, piece: &str| match (Path::new(piece), SHELL_FILES.contains(&name)) {
-            (path, false) => writable(path),
-            // Read by the shell itself, before the text.
-            (path, true) => {
-                let path = self.request.cwd.join(path);
-                writable(&path) || self.files.resolve(&path).map_or(true, |path| writable(&path))
-            }
-        };
-        self.request.environment.iter().find_map(|(name, value)| {
-            let (name, value) = (name.to_str()?, value.to_string_lossy());
-            let mut pieces = value.split([':', ' ', '=', ',', ';']).filter(|piece| !piece.is_empty());
-            let piece = pieces.find(|piece| leads_there(name, piece))?;
-            let counts = !NOT_OBEYED.contains(&name)
-                && self.rules().variables.iter().any(|pattern| variable_fits(pattern, name));
-            counts.then(|| format!("{name} is set and leads to {piece}, which commands can change"))
-        })
+    /// Names the file that `nohup` makes in its directory, perhaps through a link that commands left there.
+    fn detached(&self, part: &Part<'_>, stripped: &Stripped<'_, '_>) -> Option<String> {
+        let Some(Ok(Stands { first, .. })) = self.ground.get() else { return None };
+        for words in &stripped.stages {
+            let Some(program) = words.first().filter(|word| {
+                words.len() > 1 && word.value.as_deref().is_some_and(|value| last_name(value) == "nohup")
+            }) else {
+                continue;
+            };
+            let at = part.words.len() - words.len();
+            let name = match &self.request.command {
+                CommandLine::Argv(_) => Some(at..at + 1),
+                CommandLine::Shell(_) => place_of(self.request, program.raw),
+            };
+            let Some(name) = name else { return Some("where nohup stands in it cannot be told".to_owned()) };
+            let opening = Opening { name, path: first.join("nohup.out"), opens: Opens::ForNohup };
+            self.openings.borrow_mut().push(opening);
+        }
+        None
+    }
+
+    fn lookup(&self) -> Lookup<'a> {
+        Lookup { request: self.request, files: self.files, roots: &self.rules().roots }
+    }
+
+    fn surroundings(&self) -> Surroundings<'a> {
+        Surroundings { lookup: self.lookup(), place: self.place, listed: &self.rules().variables }
     }
 
     /// Why a program is not the one it seems to be.
@@ -180,7 +187,7 @@ impl<'a> Bench<'a> {
         if program.contains('/') && !program.starts_with('/') && self.place == Place::Moved {
             return Some("another part of the text goes to a different directory first".to_owned());
         }
-        let lookup = Lookup { request: self.request, files: self.files, roots: &self.rules().roots };
+        let lookup = self.lookup();
         let inherited = self.request.environment.iter().find(|(name, _)| name == "PATH");
         let set = self.policy.environment.set.iter().find(|(name, _)| name == "PATH");
         let inherited = inherited.map(|(_, value)| value.as_os_str());
@@ -266,7 +273,7 @@ fn is_plain_locale(name: &str) -> bool {
     matches!(name, "" | "C" | "POSIX") || matches!(set.as_deref(), Some("utf-8" | "utf8"))
 }
 
-fn variable_fits(pattern: &str, name: &str) -> bool {
+pub(super) fn variable_fits(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),
         (Some(end), None) => name.ends_with(end),

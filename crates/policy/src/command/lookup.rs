@@ -30,15 +30,33 @@ pub(super) enum Untrusted {
     Relative,
     #[error("PATH is not set, and shells then look for programs where they like")]
     NoPath,
-    #[error("there is no telling where {} lies", .0.display())]
+    #[error("the program {} is run by {}, which commands can change", .0.display(), .1.display())]
+    Interpreter(PathBuf, PathBuf),
+    #[error("there is no telling where {} lies or what runs it", .0.display())]
     Unknown(PathBuf),
 }
 
 impl Lookup<'_> {
     /// Whether no command behind walls could have chosen what runs under this name.
     pub(super) fn check(&self, program: &str, path: Option<&OsStr>) -> Result<(), Untrusted> {
+        self.check_deeper(program, path, 0)
+    }
+
+    /// The same for a program that runs others, which are so many by now.
+    pub(super) fn check_deeper(
+        &self,
+        program: &str,
+        path: Option<&OsStr>,
+        depth: usize,
+    ) -> Result<(), Untrusted> {
         if program.contains('/') {
-            return self.trusted(&self.request.cwd.join(program));
+            let place = self.request.cwd.join(program);
+            self.trusted(&place)?;
+            return if self.files.runs(&place) {
+                self.check_interpreter(&place, path, depth)
+            } else {
+                Ok(())
+            };
         }
         for directory in path.unwrap_or(OsStr::new(USUAL_PATH)).as_bytes().split(|byte| *byte == b':') {
             let directory = Path::new(OsStr::from_bytes(directory));
@@ -55,7 +73,7 @@ impl Lookup<'_> {
                 self.trusted(&place)?;
                 // Shells go on behind what they cannot run: another file, a link that leads nowhere.
                 if self.files.runs(&place) {
-                    return Ok(());
+                    return self.check_interpreter(&place, path, depth);
                 }
             }
         }
@@ -69,7 +87,7 @@ impl Lookup<'_> {
     }
 
     /// Goes to a path name by name, through every link, and never through what commands may write.
-    fn trusted(&self, path: &Path) -> Result<(), Untrusted> {
+    pub(super) fn trusted(&self, path: &Path) -> Result<(), Untrusted> {
         let mut links = 0;
         let mut at = PathBuf::from("/");
         let mut ahead: Vec<PathBuf> = names(path);

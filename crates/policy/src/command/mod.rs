@@ -10,6 +10,7 @@ mod ground;
 mod heredoc;
 mod inner;
 mod inspect;
+mod interpreter;
 mod lookup;
 mod part;
 mod pattern;
@@ -17,6 +18,7 @@ mod reading;
 mod rules;
 mod strict;
 mod strip;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -15,6 +15,10 @@ pub(crate) struct CommandRules {
     pub(crate) excluded: Vec<Excluded>,
     /// Commands that do not run.
     pub(crate) deny: Vec<DenyRule>,
+    /// Commands that somebody wants to be asked about.
+    pub(crate) ask: Vec<DenyRule>,
+    /// The setting that wants to be asked about all of them. The walls answer for those behind them.
+    pub(crate) ask_about_all: Option<RuleRef>,
     /// The setting that wants walls on other systems only.
     pub(crate) elsewhere: Option<RuleRef>,
     /// The setting that lets commands run where walls cannot be built.
@@ -83,6 +87,8 @@ impl CommandRules {
             platform,
             excluded: Vec::new(),
             deny: Vec::new(),
+            ask: Vec::new(),
+            ask_about_all: None,
             elsewhere: None,
             fallback: None,
             // The walls are there so that nobody has to be asked.
@@ -109,6 +115,6 @@ impl CommandRules {
 
     /// Whether any rule depends on what a text says.
     pub(crate) fn look_at_text(&self) -> bool {
-        !self.excluded.is_empty() || !self.deny.is_empty()
+        !self.excluded.is_empty() || !self.deny.is_empty() || !self.ask.is_empty()
     }
 }

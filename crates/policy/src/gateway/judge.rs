@@ -196,7 +196,7 @@ impl NetJudge {
             reason: reason.to_owned(),
             told: rule.filter(|_| cause == Cause::Denied).and_then(|rule| rule.reason.clone()),
             rule: rule.map(|rule| rule.rule.clone()),
-            suggestion: opens.then(|| format!("--allow-domain {subject}")),
+            suggestion: opens.then(|| self.plan.advice.to_allow(&subject)),
             askable: if opens && !is_forbidden_literal(&subject) {
                 self.plan.asking
             } else {

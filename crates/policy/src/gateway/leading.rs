@@ -113,7 +113,7 @@ impl NetJudge {
             Host::Address(_) => format!("it is {}, {why}", shown.host),
         };
         let opens = rule.is_none() && addresses::reach(address) != Reach::Never(METADATA_SERVICE);
-        refusal.suggestion = opens.then(|| format!("--allow-domain {shown}"));
+        refusal.suggestion = opens.then(|| self.plan.advice.to_allow(&shown.to_string()));
         refusal.told = rule.and_then(|rule| rule.reason.clone());
         Ruling::Refused(Box::new(refusal))
     }

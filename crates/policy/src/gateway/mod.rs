@@ -19,8 +19,8 @@ pub use host::{Host, HostError, Target};
 pub use judge::NetJudge;
 pub(crate) use path::is_ambiguous as is_ambiguous_path;
 pub use plan::{
-    AwsPairPlan, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, NetLimits, ProxyPorts, Publish,
-    RequestRule, TlsPlan, Upstreams,
+    Advice, AwsPairPlan, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, NetLimits, ProxyPorts,
+    Publish, RequestRule, TlsPlan, Upstreams,
 };
 pub use pool::{lent_addresses, lent_number};
 pub use ruling::{AddressOwner, Allowance, Cause, NetRefusal, Ruling};

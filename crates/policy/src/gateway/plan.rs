@@ -55,6 +55,39 @@ pub struct GatewayPlan {
     pub plaintext_credentials: Switch,
     /// Keys that requests are signed with; the signature is made anew where they are stand-ins.
     pub aws_pairs: Vec<AwsPairPlan>,
+    /// How whoever was refused is told to allow it.
+    #[serde(skip_serializing_if = "Advice::is_usual")]
+    pub advice: Advice,
+}
+
+/// How whoever was refused is told to allow it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Advice {
+    /// By an option of the command line.
+    #[default]
+    Options,
+    /// By a key of the settings: srt has no such option.
+    Settings,
+}
+
+impl Advice {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What would allow this host.
+    pub(super) fn to_allow(self, host: &str) -> String {
+        match self {
+            Self::Options => format!("--allow-domain {host}"),
+            Self::Settings => format!("\"network\": {{\"allowedDomains\": [..., {}]}}", quoted(host)),
+        }
+    }
+}
+
+/// As it is written in settings.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// What connections may use up. Without a number there is no limit.
@@ -201,4 +234,16 @@ pub struct AwsPairPlan {
     /// The variable with the session's token, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_token: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Advice;
+
+    #[test]
+    fn advice_is_in_words_that_work() {
+        assert_eq!(Advice::Options.to_allow("a.test:443"), "--allow-domain a.test:443");
+        let settings = Advice::Settings.to_allow("a.test:443");
+        assert_eq!(settings, "\"network\": {\"allowedDomains\": [..., \"a.test:443\"]}");
+    }
 }

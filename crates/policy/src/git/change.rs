@@ -2,7 +2,7 @@
 
 use super::config::{check, check_size, read};
 use super::keys::KEYS;
-use super::parse::{Entry, parse};
+use super::parse::{Entry, Parts, parse};
 use super::places::GitPlaces;
 use super::refusal::GitRefusal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,33 @@ pub fn check_git_config_change(old: &[u8], new: &[u8], places: &GitPlaces) -> Re
     for entry in new_entries.iter().filter(|entry| !kept.contains(entry.name.as_slice())) {
         check(entry, places)?;
     }
+    check_promisors(&old_entries, &new_entries)?;
     check_order(&old_entries, &new_entries, &kept)
+}
+
+/// Missing objects of a partial clone are fetched by whatever command comes upon them: as long as a person's
+/// clone is one, its address stays.
+fn check_promisors(old: &[Entry], new: &[Entry]) -> Result<(), GitRefusal> {
+    let (old_values, new_values) = (by_name(old), by_name(new));
+    for remote in new.iter().filter_map(promisor) {
+        let name = [b"remote.".as_slice(), remote, b".url"].concat();
+        if old_values.get(name.as_slice()) != new_values.get(name.as_slice()) {
+            let line = new.iter().rfind(|entry| entry.name == name).map_or(0, |entry| entry.line);
+            let reason = "missing objects of this partial clone are fetched from there by any command";
+            return Err(GitRefusal::new(&name, line, reason));
+        }
+    }
+    Ok(())
+}
+
+/// The remote from which a key has git fetch missing objects.
+fn promisor(entry: &Entry) -> Option<&[u8]> {
+    let Parts { section, subsection, key } = entry.parts()?;
+    match (section, subsection, key) {
+        (b"extensions", None, b"partialclone") => entry.value.as_deref(),
+        (b"remote", Some(remote), b"promisor" | b"partialclonefilter") => Some(remote),
+        _ => None,
+    }
 }
 
 /// The names that need no check: not all their old values are inert, but none was added, removed or changed.

@@ -4,6 +4,7 @@
 //! directories. These checks look at content only; whether a name on the way is a symbolic link is for the
 //! caller to find out.
 
+mod addresses;
 mod change;
 mod config;
 mod keys;
@@ -19,6 +20,7 @@ mod url;
 mod value;
 mod worktree;
 
+pub use addresses::git_config_addresses;
 pub use change::check_git_config_change;
 pub use config::{check_git_config, git_config_values};
 pub(crate) use keys::GitKeys;

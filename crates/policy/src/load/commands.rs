@@ -174,6 +174,23 @@ impl Draft {
         }
     }
 
+    /// The same for commands that somebody wants to be asked about.
+    pub(super) fn ask_about_command(&mut self, pattern: &str, written: &str, voice: Voice, key: &str) {
+        match CommandPattern::parse(pattern) {
+            Ok(pattern) => {
+                let mut rule = self.quote(voice, key, "");
+                rule.text = format!("ask {written}");
+                if pattern.fits_all() {
+                    self.policy.commands.ask_about_all = Some(rule);
+                    return;
+                }
+                let what = Denied::Command(pattern);
+                self.policy.commands.ask.push(DenyRule { what, reason: None, rule });
+            }
+            Err(error) => self.wrong(voice, key, format!("{written:?} {error}"), error.hint()),
+        }
+    }
+
     /// What judging needs besides the patterns, once every rule is known.
     pub(super) fn finish_commands(&mut self, files: &dyn Files) {
         if self.policy.commands.excluded.is_empty() {

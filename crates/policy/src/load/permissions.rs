@@ -52,9 +52,19 @@ impl Draft {
                 }
             }
         }
-        let asked =
-            rules.ask.iter().enumerate().map(|(index, text)| format!("permissions.ask[{index}] {text}"));
-        unheard.extend(asked);
+        for (index, text) in rules.ask.iter().enumerate() {
+            let key = format!("permissions.ask[{index}]");
+            match Permission::parse(text) {
+                Err(reason) => {
+                    let hint = "write a tool and what it is used on, such as Bash(git push:*)";
+                    self.wrong(voice, &key, format!("{text:?}: {reason}"), hint);
+                }
+                Ok(Permission { tool: "Bash", subject }) => {
+                    self.ask_about_command(subject.unwrap_or("*"), text, voice, &key);
+                }
+                Ok(_) => unheard.push(format!("{key} {text}")),
+            }
+        }
         if !unheard.is_empty() {
             let file = self.policy.book.source_name(voice.source).to_owned();
             self.detail(format!("{file}: about the agent, not about its commands: {}", unheard.join(", ")));

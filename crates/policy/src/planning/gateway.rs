@@ -5,8 +5,8 @@ use crate::inputs::{Granted, GrantedList};
 use crate::network::DomainRule;
 use crate::policy::{Manner, Policy};
 use crate::{
-    GatewayPlan, Layer, NetLimits, NetworkPlan, Origin, ProxyPorts, RuleRef, Switch, TlsPlan, Upstreams,
-    presets,
+    Advice, GatewayPlan, Layer, NetLimits, NetworkPlan, Origin, ProxyPorts, RuleRef, Switch, TlsPlan,
+    Upstreams, presets,
 };
 use std::path::PathBuf;
 
@@ -77,6 +77,10 @@ impl Policy {
             credentials: rules.credentials.clone(),
             plaintext_credentials: rules.plaintext_credentials,
             aws_pairs: rules.aws_pairs.clone(),
+            advice: match self.manner {
+                Manner::Native => Advice::Options,
+                Manner::Srt => Advice::Settings,
+            },
         }
     }
 

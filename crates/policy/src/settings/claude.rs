@@ -58,7 +58,7 @@ pub(crate) struct ClaudeFilesystem {
     pub(crate) allow_read: Vec<PathEntry>,
 }
 
-/// Rules about tools. `defaultMode` and the like are about asking, which is not done here.
+/// Rules about tools. `defaultMode` and the like are about the agent's own asking.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClaudePermissions {

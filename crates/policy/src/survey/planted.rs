@@ -89,6 +89,16 @@ impl<'a> Elsewhere<'a> {
 }
 
 impl Policy {
+    /// The same policy where commands have worked in these directories; nothing where it knows just them.
+    pub fn knowing(&self, worked_in: &[PathBuf]) -> Option<Self> {
+        if self.own.worked_in == worked_in {
+            return None;
+        }
+        let mut policy = self.clone();
+        policy.own.worked_in = worked_in.to_vec();
+        Some(policy)
+    }
+
     /// The directory commands work in, without links.
     pub fn workspace(&self) -> &Path {
         &self.workspace

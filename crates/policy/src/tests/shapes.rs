@@ -23,7 +23,7 @@ const CLAUDE: &str = r#"{
             "Read(.secret)", "Read(/conf/prod.json)", "Read(~/private/**)", "Read(//srv/keys)", "Edit(docs/**)",
             "Write(./LICENSE)", "WebFetch(domain:*.bad.example)", "WebSearch", "Bash(curl:*)", "Bash(git push *)"
         ],
-        "ask": ["Bash(git push:*)"],
+        "ask": ["Bash(git tag:*)", "WebFetch(domain:x.example)"],
         "additionalDirectories": ["../beside", "~/more"]
     },
     "sandbox": {
@@ -157,12 +157,17 @@ fn claude_code_of_the_user_who_trusts_the_project() {
         assert_eq!(decision.verdict, Verdict::Refuse, "{text}");
         assert_eq!(decision.rule.unwrap().origin.key, key);
     }
+    let asked = verdict("ls; git tag v1");
+    assert_eq!((asked.verdict, asked.approval), (Verdict::Ask, crate::Approval::Needed));
+    assert_eq!(asked.rule.unwrap().origin.key, "permissions.ask[0]");
     // Walls are taken down by nobody but the user.
     assert_eq!(verdict("docker ps").verdict, Verdict::Sandbox);
     let told: Vec<&str> = policy.notices().iter().map(|notice| notice.text.as_str()).collect();
-    for wanted in
-        ["sandbox.enableWeakerNestedSandbox", "permissions.ask[0] Bash(git push:*)", "mcp__github__list"]
-    {
+    for wanted in [
+        "sandbox.enableWeakerNestedSandbox",
+        "permissions.ask[1] WebFetch(domain:x.example)",
+        "mcp__github__list",
+    ] {
         assert!(told.iter().any(|text| text.contains(wanted)), "{wanted} in {told:#?}");
     }
 }

@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{self, Child};
 use std::time::{Duration, Instant};
-use stockade_isolate::{ExecError, Stdio};
+use stockade_isolate::{ExecError, Stdio, inherit};
 use stockade_policy::{Enforcement, Event};
 use supervise::Supervisor;
 use tokio::io::unix::AsyncFd;
@@ -37,7 +37,7 @@ pub(crate) struct Start {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) output_limit: Option<u64>,
     pub(crate) enforcement: Enforcement,
-    /// Files that the command opens by our numbers for them.
+    /// Files that the command opens by their numbers, which are the same there.
     pub(crate) opened: Vec<OwnedFd>,
 }
 
@@ -73,6 +73,7 @@ impl Bare {
         if own_group {
             command.process_group(0);
         }
+        inherit(&mut command, start.opened);
         let [input, output, error] = start.stdio.map(convert);
         command.stdin(input?).stdout(output?).stderr(error?);
         let mut child = command.spawn().map_err(|source| match source.kind() {
@@ -94,7 +95,6 @@ impl Bare {
             truncated: false,
             begun,
             enforcement: start.enforcement,
-            _opened: start.opened,
         };
         let stdin = stdin.transpose().map_err(&watch)?;
         let end = end_of(&child).map_err(&watch)?;

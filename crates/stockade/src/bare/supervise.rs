@@ -30,8 +30,6 @@ pub(super) struct Supervisor {
     pub(super) truncated: bool,
     pub(super) begun: Instant,
     pub(super) enforcement: Enforcement,
-    /// Held as long as the command may open them.
-    pub(super) _opened: Vec<OwnedFd>,
 }
 
 impl Supervisor {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use stockade_policy::Consent;
 
 /// The longest a command may ask to run, in milliseconds. It also holds where none is asked for.
 pub const LONGEST_TIMEOUT: u64 = 600_000;
@@ -25,6 +26,10 @@ pub struct ToolInput {
     /// Run without walls. Honoured only where the user's settings say `allowUnsandboxedCommands`.
     #[serde(default, rename = "dangerouslyDisableSandbox", alias = "dangerously_disable_sandbox")]
     pub dangerously_disable_sandbox: bool,
+    /// Whether a person has said yes to this very call, where a rule wants to be asked. For whoever asked to say;
+    /// an agent cannot write it.
+    #[serde(skip)]
+    pub consent: Consent,
 }
 
 /// A tool call that cannot be followed. The text is for the agent that made it.
@@ -93,12 +98,13 @@ mod tests {
             description: Some("build".into()),
             run_in_background: true,
             dangerously_disable_sandbox: true,
+            consent: Consent::Missing,
         };
         for text in [
             r#"{"command": "make", "timeout": 5, "description": "build", "run_in_background": true,
                 "dangerouslyDisableSandbox": true}"#,
             r#"{"command": "make", "timeout": 5, "description": "build", "runInBackground": true,
-                "dangerously_disable_sandbox": true, "more": 1}"#,
+                "dangerously_disable_sandbox": true, "consent": "given", "more": 1}"#,
         ] {
             assert_eq!(serde_json::from_str::<ToolInput>(text).unwrap(), expected);
         }

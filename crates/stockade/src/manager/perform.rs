@@ -23,7 +23,11 @@ pub(super) type Watcher<'a> = &'a mut (dyn FnMut(&Event) + Send);
 /// The request behind a call.
 pub(super) fn request(runtime: &Runtime, input: &ToolInput) -> Request {
     let bare = wish(input);
-    Request { bare, ..runtime.request(CommandLine::Shell(input.command.clone().into())) }
+    Request {
+        bare,
+        consent: input.consent,
+        ..runtime.request(CommandLine::Shell(input.command.clone().into()))
+    }
 }
 
 fn wish(input: &ToolInput) -> BareWish {
@@ -42,6 +46,7 @@ pub(super) async fn perform(
         .time_limit(input.limit())
         .output_limit(MOST_OUTPUT)
         .bare(wish(input))
+        .consent(input.consent)
         .asked();
     let mut run = match session.start(command).await {
         Ok(run) => run,

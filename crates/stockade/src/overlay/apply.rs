@@ -6,6 +6,7 @@ use super::copy;
 use super::error::OverlayError;
 use super::guard::Guard;
 use super::record::{Record, Stamp, Stood};
+use super::repository;
 use super::sweep;
 use super::tree::{Tree, entry};
 use rustix::fs::{AtFlags, Mode, fstat, mkdirat, unlinkat};
@@ -13,6 +14,8 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use stockade_policy::Plan;
+
+const IN_LEFT_OUT: &str = "the directory it lies in was left out";
 
 /// Which changes are to be applied, and how.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +86,7 @@ pub(super) fn apply(
     sweep::drafts(host, &chosen);
     let mut hand = Hand {
         record,
+        guard: &guard,
         host,
         upper,
         modes: BTreeMap::new(),
@@ -106,7 +110,7 @@ fn sift(changes: &[Change], guard: &Guard<'_>) -> (Vec<Change>, Vec<LeftOut>) {
         missing = missing.filter(|missing| change.path.starts_with(missing));
         let kind = change.after.map(|after| after.kind);
         let reason = if missing.is_some() {
-            Some("the directory it lies in was left out".to_owned())
+            Some(IN_LEFT_OUT.to_owned())
         } else if let Some(kind @ (EntryKind::Pipe | EntryKind::Socket | EntryKind::Device)) = kind {
             Some(format!("it is a {}", kind.name()))
         } else {
@@ -128,6 +132,7 @@ fn sift(changes: &[Change], guard: &Guard<'_>) -> (Vec<Change>, Vec<LeftOut>) {
 /// Whoever does it.
 struct Hand<'a> {
     record: &'a mut Record,
+    guard: &'a Guard<'a>,
     host: &'a Tree,
     upper: &'a Tree,
     /// Permissions directories get in the end: nothing can be made in one that is closed.
@@ -160,8 +165,7 @@ impl Hand<'_> {
                     }
                 }
                 Err(Errno::NOTEMPTY | Errno::EXIST) if directory => {
-                    let reason = "something is left in the directory".to_owned();
-                    self.applied.left_out.push(LeftOut { path: change.path.clone(), reason });
+                    self.leave_out(change, "something is left in the directory".to_owned());
                 }
                 Err(errno) => return Err(failed()(errno)),
             }
@@ -171,8 +175,15 @@ impl Hand<'_> {
 
     /// Makes what is new or different; what it lies in comes first.
     fn make(&mut self, changes: &[Change]) -> Result<(), OverlayError> {
+        // A directory that was not made.
+        let mut missing: Option<PathBuf> = None;
         for change in changes {
             let Some(after) = change.after else { continue };
+            missing = missing.filter(|missing| change.path.starts_with(missing));
+            if missing.is_some() {
+                self.leave_out(change, IN_LEFT_OUT.to_owned());
+                continue;
+            }
             if self.applied.left_out.iter().any(|left| change.path == left.path) {
                 continue;
             }
@@ -180,6 +191,16 @@ impl Hand<'_> {
             let failed = || OverlayError::io::<std::io::Error>("apply the change to", path);
             self.open(path)?;
             let place = self.host.place(path).map_err(OverlayError::io("open the directory of", path))?;
+            // Held until the change is made.
+            let _locked = match self.guard.completing(change).map(|why| repository::lock(&place, why)) {
+                None => None,
+                Some(Ok(locked)) => Some(locked),
+                Some(Err(reason)) => {
+                    missing = (after.kind == EntryKind::Directory).then(|| path.clone());
+                    self.leave_out(change, reason);
+                    continue;
+                }
+            };
             match after.kind {
                 EntryKind::Directory => {
                     match mkdirat(&place.directory, &place.name, Mode::RWXU) {
@@ -198,8 +219,8 @@ impl Hand<'_> {
                     let before = place.look().ok().filter(|found| entry(found).kind == EntryKind::File);
                     copy::file(self.upper, path, &place, before.as_ref()).map_err(failed())?;
                     if after.mode & 0o7000 != 0 {
-                        let reason = "its set-id and sticky bits; the file itself was applied".to_owned();
-                        self.applied.left_out.push(LeftOut { path: path.clone(), reason });
+                        let reason = "its set-id and sticky bits; the file itself was applied";
+                        self.leave_out(change, reason.to_owned());
                     }
                 }
                 EntryKind::Symlink => copy::link(self.upper, path, &place).map_err(failed())?,
@@ -210,6 +231,10 @@ impl Hand<'_> {
             self.applied.changes.push(change.clone());
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, change: &Change, reason: String) {
+        self.applied.left_out.push(LeftOut { path: change.path.clone(), reason });
     }
 
     /// Sees to it that names can be made and removed in the directory of a path. One of our own that is closed was

@@ -70,6 +70,14 @@ pub enum OverlayError {
         /// The overlay.
         id: String,
     },
+    /// It was there a moment ago.
+    #[error(
+        "overlay {id} is gone\nhint: a run that changes nothing takes its overlay along; otherwise somebody applied or discarded it"
+    )]
+    Gone {
+        /// The overlay.
+        id: String,
+    },
     /// The workspace changed, too.
     #[error(
         "the workspace has changed since overlay {id} was made; nothing was applied:{}\nhint: name other paths, or overwrite the changes with --force",

@@ -34,13 +34,7 @@ impl<'t> Guard<'t> {
     /// Why a change may not be applied, if it may not.
     pub(super) fn refuses(&self, change: &Change) -> Option<String> {
         let path = self.workspace.join(&change.path);
-        let naming = change.after.map(|after| match after.kind {
-            EntryKind::File => Naming::File,
-            EntryKind::Directory => Naming::Directory,
-            EntryKind::Symlink => self.link(&change.path),
-            EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => Naming::Special,
-        });
-        let named = naming.map(|naming| self.judge.name(&path, naming));
+        let named = self.naming(change).map(|naming| self.judge.name(&path, naming));
         let changed = change.before.map(|_| self.judge.change(&path));
         for judgement in named.into_iter().chain(changed) {
             match judgement {
@@ -59,6 +53,25 @@ impl<'t> Guard<'t> {
             (Some(_), Some(_)) => ViolationKind::Write,
         };
         self.judge.why_not(&path, act).map(|refusal| refusal.reason)
+    }
+
+    /// Why a change must not be the last of the names that make its directory a repository; nothing where that
+    /// is no question.
+    pub(super) fn completing(&self, change: &Change) -> Option<String> {
+        let naming = self.naming(change)?;
+        match self.judge.name(&self.workspace.join(&change.path), naming) {
+            Judgement::Check(Check::BareRepository, refusal) => Some(refusal.reason),
+            _ => None,
+        }
+    }
+
+    fn naming(&self, change: &Change) -> Option<Naming> {
+        change.after.map(|after| match after.kind {
+            EntryKind::File => Naming::File,
+            EntryKind::Directory => Naming::Directory,
+            EntryKind::Symlink => self.link(&change.path),
+            EntryKind::Pipe | EntryKind::Socket | EntryKind::Device => Naming::Special,
+        })
     }
 
     fn link(&self, path: &Path) -> Naming {

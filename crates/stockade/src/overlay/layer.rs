@@ -10,6 +10,7 @@ use super::remove;
 use super::tree::{Owner, Tree};
 use crate::private;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,8 @@ impl Overlay {
     /// changes are to be overwritten; each file comes whole or not at all.
     pub fn apply(&mut self, wish: &Apply<'_>) -> Result<Applied, OverlayError> {
         let _claim = self.claim()?;
+        // A run that was waited for has noted something.
+        self.record = Record::read(&self.directory)?;
         let (host, upper) = self.trees()?;
         compare::note_directories(&mut self.record, &host, &upper);
         let changes = compare::changes(&self.record, &host, &upper)?;
@@ -145,21 +148,61 @@ impl Overlay {
             return Err(OverlayError::Moved { workspace, id: self.label() });
         }
         let place = self.directory.join("upper");
-        let upper = Tree::open(&place, Owner::Ours).map_err(OverlayError::io("open", &place))?;
+        let upper = Tree::open(&place, Owner::Ours).map_err(|errno| self.missing("open", &place, errno))?;
         Ok((host, upper))
+    }
+
+    fn missing(&self, act: &'static str, path: &Path, errno: Errno) -> OverlayError {
+        match errno {
+            Errno::NOENT => OverlayError::Gone { id: self.label() },
+            errno => OverlayError::io(act, path)(errno),
+        }
     }
 
     /// Keeps sandboxes out for as long as the descriptor is open; they claim it the same way.
     fn claim(&self) -> Result<OwnedFd, OverlayError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::open(&self.directory, flags, Mode::empty())
-            .map_err(OverlayError::io("open", &self.directory))?;
+            .map_err(|errno| self.missing("open", &self.directory, errno))?;
         match private::lock(&opened, PATIENCE) {
-            Ok(()) => Ok(opened),
+            Ok(()) => {
+                // Whoever was waited for may have thrown it away.
+                rustix::fs::lstat(&self.directory)
+                    .map_err(|errno| self.missing("look at", &self.directory, errno))?;
+                Ok(opened)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(OverlayError::InUse { id: self.label() })
             }
             Err(error) => Err(OverlayError::io("lock", &self.directory)(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Directories, OverlayStore};
+    use std::fs::{self, File};
+
+    #[test]
+    fn one_that_goes_while_it_is_waited_for_is_gone() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = place.path().join("ws");
+        fs::create_dir(&workspace).unwrap();
+        let state = ("XDG_STATE_HOME".into(), place.path().as_os_str().to_owned());
+        let store = OverlayStore::new(&Directories::new(&[state], None));
+        let overlay = store.create(&workspace, None).unwrap();
+        let waiting = overlay.clone();
+        let run = File::open(overlay.directory()).unwrap();
+        run.lock().unwrap();
+        let claimed = std::thread::spawn(move || waiting.claim().map(drop));
+        std::thread::sleep(Duration::from_millis(100));
+        fs::remove_dir_all(overlay.directory()).unwrap();
+        drop(run);
+        let errors = [claimed.join().unwrap().unwrap_err(), overlay.changes().unwrap_err()];
+        for error in errors {
+            assert!(matches!(error, OverlayError::Gone { .. }), "{error}");
         }
     }
 }

@@ -16,6 +16,7 @@ mod layer;
 mod lines;
 mod record;
 mod remove;
+mod repository;
 mod store;
 mod sweep;
 mod tree;

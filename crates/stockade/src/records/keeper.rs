@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stockade_policy::{AuditMode, Policy};
 
 /// Where records are kept. The list of workspaces that commands have worked in is none: it stays in the user's
-/// state directory, where every runtime looks for it.
+/// state directory, where every runtime looks for it. Only a runtime whose records go nowhere does not make that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Records {
     /// In the user's state directory, where `stockade violations` and `stockade audit` look.

@@ -84,12 +84,6 @@ impl Reading {
         pairs.filter(|(now, before)| now != before).map(|(now, _)| now.path.clone()).collect()
     }
 
-    /// Whether a file that was there in an earlier reading is not any more.
-    pub(super) fn misses_what_was_in(&self, earlier: &Self) -> bool {
-        let gone = |read: &Read| matches!(read.content, Content::Failed(_));
-        self.files.iter().zip(&earlier.files).any(|(now, before)| gone(now) && !gone(before))
-    }
-
     /// How each file stands to what was trusted.
     pub(super) fn standings(&self) -> impl Iterator<Item = (&Path, Standing)> {
         self.files.iter().map(|read| (read.path.as_path(), read.standing))

@@ -103,8 +103,8 @@ impl Reload {
             if changed.is_empty() {
                 changed.push(self.0.trust.path());
             }
-            let odd = loaded.is_err() || reading.misses_what_was_in(&state.reading);
-            if odd && state.puts_off(&changed) {
+            // What a removed file gave must not outlive it; what is wrong changes nothing in any case.
+            if loaded.is_err() && state.puts_off(&changed) {
                 return;
             }
             match loaded {
@@ -140,8 +140,7 @@ impl Reload {
 }
 
 impl State {
-    /// Whether these files are better looked at again in a moment: an editor may be at work. What stays odd is
-    /// taken for what it is.
+    /// Whether these files, which are wrong, are better looked at again in a moment: an editor may be at work.
     fn puts_off(&mut self, changed: &[PathBuf]) -> bool {
         if changed.iter().all(|path| is_settled(path)) {
             return false;

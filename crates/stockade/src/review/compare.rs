@@ -6,7 +6,9 @@ use super::look::{Behind, Seen};
 use super::walk::{Gaps, Snapshot};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use stockade_policy::{GitPlaces, ReviewChange, ReviewItem, ReviewKind, check_git_config_change};
+use stockade_policy::{
+    GitPlaces, ReviewChange, ReviewItem, ReviewKind, check_git_config_change, git_config_addresses,
+};
 
 /// More of one kind are counted, not listed.
 const MOST_PER_KIND: usize = 500;
@@ -165,7 +167,9 @@ fn changed(ground: &Ground, path: &Path, old: &Seen, new: &Seen) -> Option<Strin
     }
     Some(match (old, new) {
         (Seen::Parts(old), Seen::Parts(new)) => parts_changed(old, new),
-        (Seen::Settings(old), Seen::Settings(new)) => settings_changed(ground, path, old, new)?,
+        (Seen::Settings(old), Seen::Settings(new)) => {
+            settings_changed(ground, path, old, new).or_else(|| addresses_changed(old, new))?
+        }
         (Seen::Content { digest: old, powers: less }, Seen::Content { digest: new, powers: more }) => {
             match (old == new, more & !less != 0) {
                 (true, true) => "made executable".to_owned(),
@@ -220,6 +224,17 @@ fn settings_changed(ground: &Ground, path: &Path, old: &[u8], new: &[u8]) -> Opt
         true => refusal.reason,
         false => format!("{}: {}", quote(&refusal.key), refusal.reason),
     })
+}
+
+/// Other addresses of remotes. Those of a new repository are no change.
+fn addresses_changed(old: &[u8], new: &[u8]) -> Option<String> {
+    let [old, new] = [old, new].map(|text| {
+        let addresses = git_config_addresses(text).unwrap_or_default();
+        let words = |values: Vec<Vec<u8>>| String::from_utf8_lossy(&values.join(&b' ')).into_owned();
+        let told = addresses.into_iter();
+        told.map(|(name, values)| (String::from_utf8_lossy(&name).into_owned(), words(values))).collect()
+    });
+    (old != new).then(|| parts_changed(&old, &new))
 }
 
 fn parts_changed(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> String {

@@ -199,17 +199,55 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// Lines that hold one of the words. A flood of them is compared as one.
+/// Lines that hold one of the words, with those that their values go on in. A flood of them is compared as one.
 fn lines(content: &[u8], words: &[String]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(content);
-    let wanted = |line: &&str| words.iter().any(|word| line.contains(word.as_str()));
-    let found: Vec<&str> = text.lines().map(str::trim).filter(wanted).collect();
+    let mut found = Vec::new();
+    let mut goes_on = GoesOn::No;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let words = words.iter().any(|word| line.contains(word.as_str()));
+        if words || goes_on.to(line) {
+            found.push(line.trim());
+        }
+        goes_on = goes_on.after(line, words);
+    }
     if found.len() > MOST_PARTS {
         let digest = Sha256::digest(found.join("\n"));
         let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         return BTreeMap::from([(format!("{} lines", found.len()), digest)]);
     }
     found.into_iter().map(|line| (line.to_owned(), String::new())).collect()
+}
+
+/// Whether the value of a line that counts may go on in the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoesOn {
+    No,
+    /// Where that is indented.
+    Indented,
+    /// Until a bracket closes it.
+    InBrackets,
+}
+
+impl GoesOn {
+    fn to(self, line: &str) -> bool {
+        match self {
+            Self::No => false,
+            Self::Indented => line.starts_with([' ', '\t']),
+            Self::InBrackets => true,
+        }
+    }
+
+    fn after(self, line: &str, counts: bool) -> Self {
+        let opens = line.trim_end().ends_with(['[', '{', '(']);
+        match self {
+            _ if counts && opens => Self::InBrackets,
+            Self::InBrackets if line.trim_start().starts_with([']', '}', ')']) => Self::No,
+            Self::InBrackets => self,
+            _ if counts || self.to(line) => Self::Indented,
+            _ => Self::No,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -242,6 +280,11 @@ mod tests {
     fn lines_that_count() {
         let parts = lines(b"*.png filter=lfs\n*.txt text\n  *.c diff=x  \n", &list(&["filter", "diff"]));
         assert_eq!(parts.keys().collect::<Vec<_>>(), ["*.c diff=x", "*.png filter=lfs"]);
+        let words = list(&["commands", "addopts"]);
+        let parts = lines(b"[x]\ncommands =\n  one\n\n  two\ndeps = y\n  z\n", &words);
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["commands =", "one", "two"]);
+        let parts = lines(b"addopts = [\n\"-p\",\n\"evil\",\n]\n  x = 1\n", &words);
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["\"-p\",", "\"evil\",", "]", "addopts = ["]);
         let flood = "a filter\n".repeat(5000);
         assert_eq!(lines(flood.as_bytes(), &list(&["filter"])).len(), 1);
     }

@@ -25,6 +25,7 @@ const EXPORTS: &str = "exported variables";
 /// What no shell hands on to the next one.
 const SHELL_ONLY: [&str; 4] = ["functions", "variables that are not exported", "shell options", "traps"];
 const PROCESSES: &str = "processes in the sandbox";
+const NEW_SETTINGS: &str = "the settings have changed";
 
 impl Inner {
     /// A request of the session's runtime for a command where the shell is. A session that is closed has none.
@@ -75,17 +76,14 @@ impl Inner {
                 seat.shell = Some(shell);
                 return Ok((Arc::clone(walls), self.tell_restart(untold, &kept, standing, false)));
             }
-            untold = Some("the settings have changed".into());
+            untold = Some(NEW_SETTINGS.into());
         } else if walls.is_some() {
             untold = Some("the sandbox was ended from outside or ran out of memory".into());
         }
         self.remember(seat).await;
         (seat.shell, seat.untold) = (None, None);
         if let Some(walls) = walls {
-            // What it has heard of the settings goes with it.
-            self.owe(walls.news());
-            walls.fall().await;
-            self.common().kept.only_own(Some(&walls.plan));
+            self.let_fall(&walls).await;
         }
         let kept = self.common().kept.clone();
         let (walls, shell, standing) = Walls::build(runtime, policy, &kept, &self.id).await?;
@@ -93,6 +91,48 @@ impl Inner {
         seat.shell = Some(shell);
         self.common().walls = Some(Arc::clone(&walls));
         Ok((walls, self.tell_restart(untold, &kept, standing, true)))
+    }
+
+    /// Walls of settings that do not hold any more fall, for the sake of a command that builds no others: one
+    /// that is refused or gets none. A command that runs in the shell is waited for, but not by the caller.
+    pub(super) async fn leave_old_walls(self: &Arc<Self>) {
+        if !self.has_old_walls() {
+            return;
+        }
+        match Arc::clone(&self.seat).try_lock_owned() {
+            Ok(mut seat) => self.leave(&mut seat).await,
+            Err(_) => {
+                let inner = Arc::clone(self);
+                tokio::spawn(async move {
+                    let mut seat = inner.seat.lock().await;
+                    inner.leave(&mut seat).await;
+                });
+            }
+        }
+    }
+
+    fn has_old_walls(&self) -> bool {
+        let common = self.common();
+        let now = common.runtime.reload().policy();
+        common.walls.as_ref().is_some_and(|walls| !Arc::ptr_eq(&walls.policy, &now))
+    }
+
+    async fn leave(&self, seat: &mut Seat) {
+        // Somebody may have built others while the seat was waited for.
+        if !self.has_old_walls() {
+            return;
+        }
+        self.remember(seat).await;
+        (seat.shell, seat.untold) = (None, Some(NEW_SETTINGS.into()));
+        let Some(walls) = self.common().walls.take() else { return };
+        self.let_fall(&walls).await;
+    }
+
+    async fn let_fall(&self, walls: &Walls) {
+        // What it has heard of the settings goes with it.
+        self.owe(walls.news());
+        walls.fall().await;
+        self.common().kept.only_own(Some(&walls.plan));
     }
 
     /// What is said of a shell that was started anew, where there is a reason.
@@ -185,6 +225,9 @@ impl Session {
             self.inner.listen(seat, question).await;
         }
         drop(seat);
+        if !matches!(judged, Ok((_, _, Step::Inside(_) | Step::Rebuild(..)))) {
+            self.inner.leave_old_walls().await;
+        }
         let (runtime, request, step) = judged?;
         let (mut told, admitted) = match step {
             Step::Outside(wiring) => {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use stockade_policy::BareWish;
+use stockade_policy::{BareWish, Consent};
 
 /// Bytes of output kept of a background command unless the caller says otherwise.
 const KEPT: usize = 1024 * 1024;
@@ -35,6 +35,7 @@ pub struct SessionCommand {
     pub(super) time_limit: Option<Duration>,
     pub(super) output_limit: Option<u64>,
     pub(super) bare: BareWish,
+    pub(super) consent: Consent,
     pub(super) routing: Routing,
 }
 
@@ -66,6 +67,7 @@ impl SessionCommand {
             time_limit: None,
             output_limit: None,
             bare: BareWish::Sandboxed,
+            consent: Consent::Missing,
             routing: Routing::Ask,
         }
     }
@@ -93,6 +95,12 @@ impl SessionCommand {
     /// commands export behind walls must not decide what programs outside load.
     pub fn bare(mut self, wish: BareWish) -> Self {
         self.bare = wish;
+        self
+    }
+
+    /// Whether a person has said yes to it, where a rule wants to be asked.
+    pub fn consent(mut self, consent: Consent) -> Self {
+        self.consent = consent;
         self
     }
 

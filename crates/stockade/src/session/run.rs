@@ -60,7 +60,12 @@ impl SessionRun {
         }
         let (runtime, mut request) = session.inner.request(CommandLine::Shell(command.text))?;
         request.bare = command.bare;
-        let (policy, decision) = runtime.judge(&request)?;
+        request.consent = command.consent;
+        let judged = runtime.judge(&request);
+        if !judged.as_ref().is_ok_and(|(_, decision)| decision.verdict == Verdict::Sandbox) {
+            session.inner.leave_old_walls().await;
+        }
+        let (policy, decision) = judged?;
         if decision.verdict == Verdict::Unsandboxed {
             let mut wiring = Wiring::captured();
             if command.input == SessionInput::Piped {

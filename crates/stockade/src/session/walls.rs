@@ -9,7 +9,7 @@ use super::{SessionError, driver};
 use crate::network::{self, NetworkHandle, Opened};
 use crate::reload::{Following, Looker};
 use crate::runtime::Runtime;
-use crate::{PrepareError, RealFiles, StartError, policy_digest, shell};
+use crate::{PrepareError, StartError, policy_digest, shell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Walls {
         name: &str,
     ) -> Result<(Self, Shell, Standing), SessionError> {
         let request = runtime.request(CommandLine::Argv(words()));
-        let mut plan = policy.plan(&request, &RealFiles).map_err(PrepareError::from)?;
+        let mut plan = runtime.workspaces().plan(policy, &request).map_err(PrepareError::from)?;
         let directory = RunDirectory::make(runtime.environment())?;
         let inside = plan.open_channel(directory.path(), directory.identity());
         let mut equipment = network::equip(Arc::new(plan), &request.environment).map_err(StartError::from)?;

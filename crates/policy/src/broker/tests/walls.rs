@@ -25,8 +25,11 @@ fn the_rule_behind_a_wall() {
     let may = Switch::Allowed;
     for (path, kind, rule, suggestion, grantable) in [
         ("/etc/hosts", Write, "", "--allow-write /etc/hosts", may),
-        ("/etc/new", Create, "", "--allow-write /etc", may),
-        ("/etc/hosts", Unlink, "", "--allow-write /etc", may),
+        // Nothing less than the whole directory would do, and that is the system's.
+        ("/etc/new", Create, "", "", may),
+        ("/etc/hosts", Unlink, "", "", may),
+        ("/RAN", Unlink, "", "", may),
+        ("/home/me/new", Create, "", "--allow-write /home/me", may),
         ("/home/me/.ssh/id", Read, "denyRead ~/.ssh", "--allow-read /home/me/.ssh/id", may),
         ("/home/me/.ssh/id", Write, "denyRead ~/.ssh", "--allow-read /home/me/.ssh/id", may),
         ("/ws/.env", Read, "denyRead **/.env", "--allow-read /ws/.env", may),

@@ -1,5 +1,6 @@
 //! The rules about commands, tried.
 
+mod ask;
 mod attacks;
 mod chain;
 mod deny;

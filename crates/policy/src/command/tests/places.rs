@@ -166,6 +166,7 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         .file("/ws/env.sh")
         .file("/etc/env.sh")
         .link("/opt/env.sh", "/ws/env.sh")
+        .link("/opt/link", "/ws/lib")
         .directory("/srv/data");
     let policy = crate::testing::load(&files, crate::Layer::User, crate::Shape::Native, EXCLUDED).unwrap();
     for (name, value, expected) in [
@@ -180,11 +181,136 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         ("HOME", "/ws/home", Verdict::Sandbox),
         ("PWD", "/ws", Verdict::Unsandboxed),
         ("COLOUR", "/ws/red", Verdict::Unsandboxed),
+        // An empty or relative part is the working directory, which is the workspace.
+        ("LD_LIBRARY_PATH", ":/opt/x/lib", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "/opt/x/lib:", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "/opt/x/lib::/usr/lib", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "$ORIGIN/../lib:/usr/lib", Verdict::Unsandboxed),
+        ("LD_LIBRARY_PATH", "/opt/link", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "", Verdict::Unsandboxed),
+        ("LD_PRELOAD", "libfakeroot.so", Verdict::Unsandboxed),
+        ("LD_PRELOAD", "./lib.so", Verdict::Sandbox),
+        ("PYTHONPATH", ".", Verdict::Sandbox),
+        ("PYTHONPATH", "/usr/share/x", Verdict::Unsandboxed),
+        ("NODE_PATH", "lib", Verdict::Sandbox),
+        ("RUBYLIB", ".", Verdict::Sandbox),
+        ("PERL5LIB", "/usr/share/perl5:lib", Verdict::Sandbox),
+        ("MANPATH", ":/usr/local/man", Verdict::Unsandboxed),
+        ("MANPATH", "man", Verdict::Sandbox),
+        ("WINDOWPATH", "2", Verdict::Unsandboxed),
+        ("XDG_DATA_DIRS", "/usr/share/gnome:/usr/share:", Verdict::Unsandboxed),
+        ("XDG_MENU_PREFIX", "gnome-", Verdict::Unsandboxed),
+        ("XDG_SESSION_TYPE", "wayland", Verdict::Unsandboxed),
+        ("NODE_OPTIONS", "--max-old-space-size=4096", Verdict::Unsandboxed),
+        ("NODE_OPTIONS", "--require=./x", Verdict::Sandbox),
+        ("NODE_OPTIONS", "--require dotenv/config", Verdict::Sandbox),
+        ("NODE_OPTIONS", "-r hook", Verdict::Sandbox),
+        ("NODE_OPTIONS", "--import=hook", Verdict::Sandbox),
+        ("NODE_OPTIONS", "--require=/usr/lib/x.js", Verdict::Unsandboxed),
+        ("PERL5OPT", "-I. -Mx", Verdict::Sandbox),
+        ("PERL5OPT", "-Mstrict", Verdict::Unsandboxed),
+        ("JAVA_TOOL_OPTIONS", "-javaagent:x.jar", Verdict::Sandbox),
+        (
+            "JAVA_TOOL_OPTIONS",
+            "-javaagent:/usr/share/x.jar -Dfile.encoding=UTF-8 -Xmx2g",
+            Verdict::Unsandboxed,
+        ),
+        ("GIT_SSH_COMMAND", "./x", Verdict::Sandbox),
+        ("GIT_SSH_COMMAND", "ssh -i ~/.ssh/key -o BatchMode=yes", Verdict::Unsandboxed),
+        ("PAGER", "./x", Verdict::Sandbox),
+        ("PAGER", "less -R", Verdict::Unsandboxed),
+        ("LESSOPEN", "||/usr/bin/lesspipe.sh %s", Verdict::Unsandboxed),
+        ("LESSOPEN", "|tools/pipe %s", Verdict::Sandbox),
+        ("EDITOR", "./x", Verdict::Sandbox),
+        ("EDITOR", "vim", Verdict::Unsandboxed),
+        ("SHELL", "./sh", Verdict::Sandbox),
+        ("SHELL", "/bin/bash", Verdict::Unsandboxed),
+        ("CARGO_HOME", "./c", Verdict::Sandbox),
+        ("DOCKER_CONFIG", "d", Verdict::Sandbox),
+        ("DOCKER_CONFIG", "/home/me/.docker", Verdict::Unsandboxed),
+        ("DOCKER_HOST", "unix:///run/docker.sock", Verdict::Unsandboxed),
+        ("MAKEFLAGS", "-f/ws/m", Verdict::Sandbox),
+        ("MAKEFLAGS", "-f m", Verdict::Sandbox),
+        ("MAKEFLAGS", "rR -j8 --jobserver-auth=3,4", Verdict::Unsandboxed),
+        ("NO_PROXY", "10.0.0.0/8,localhost", Verdict::Unsandboxed),
+        ("https_proxy", "http://proxy.example.org:3128/", Verdict::Unsandboxed),
+        ("GOPRIVATE", "example.org/team/*", Verdict::Unsandboxed),
+        ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus", Verdict::Unsandboxed),
     ] {
-        let environment = vec![("PATH".into(), "/usr/bin".into()), (name.into(), value.into())];
+        let environment = vec![
+            ("PATH".into(), "/usr/bin".into()),
+            (name.into(), value.into()),
+            ("HOME".into(), "/home/me".into()),
+        ];
         let decision = policy.decide(&Request { environment, ..shell("docker ps") }, &files);
         assert_eq!(decision.verdict, expected, "{name}={value}: {}", decision.reason);
     }
+    // Where commands cannot write, a relative part is as good as any other; a text that goes elsewhere takes it along.
+    let at = |cwd: &str, text: &str| {
+        let environment = vec![("PATH".into(), "/usr/bin".into()), ("PYTHONPATH".into(), ".".into())];
+        policy.decide(&Request { environment, cwd: cwd.into(), ..shell(text) }, &files).verdict
+    };
+    assert_eq!(at("/etc", "docker ps"), Verdict::Unsandboxed);
+    assert_eq!(at("/etc", "cd /ws && docker ps"), Verdict::Sandbox);
+}
+
+#[test]
+fn what_runs_a_script_is_looked_at_like_the_script() {
+    let with = |text: &str| tree().text("/opt/bin/tool", text).file("/usr/bin/python3").file("/usr/bin/env");
+    let chain = |last: &str| {
+        let mut files = with("#!/opt/a\n").text("/opt/c", &format!("#!{last}\n"));
+        for (from, to) in [("a", "b"), ("b", "c")] {
+            files = files.text(&format!("/opt/{from}"), &format!("#!/opt/{to}\n"));
+        }
+        files
+    };
+    let long = format!("#!/usr/bin/python3 {}\n", "x".repeat(300));
+    for (files, expected) in [
+        (with("#!/usr/bin/python3 -I\n"), Verdict::Unsandboxed),
+        (with("#! /usr/bin/python3\n"), Verdict::Unsandboxed),
+        (with("#!/usr/bin/python3"), Verdict::Unsandboxed),
+        (with("#!/ws/venv/bin/python\n"), Verdict::Sandbox),
+        (with("#! \t/ws/venv/bin/python -I\n"), Verdict::Sandbox),
+        (with("#!/opt/venv/python\n").link("/opt/venv", "/ws/venv"), Verdict::Sandbox),
+        (with("#!venv/bin/python\n"), Verdict::Sandbox),
+        (with("#!python\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/python3 /ws/first.py\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/python3 -c/ws/first.py\n"), Verdict::Sandbox),
+        (with(&long), Verdict::Sandbox),
+        (with("#!\necho\n"), Verdict::Unsandboxed),
+        (with("#!/usr/bin/env python3\n"), Verdict::Unsandboxed),
+        (with("#!/usr/bin/env -S python3 -u\n"), Verdict::Unsandboxed),
+        (with("#!/usr/bin/env node\n").text("/usr/bin/node", "#!/ws/node\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/env /ws/python\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/env -S A=b ./python\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/env -S PATH=/ws python3\n"), Verdict::Sandbox),
+        (with("#!/usr/bin/env -S ${HOME}/x\n"), Verdict::Sandbox),
+        (chain("/usr/bin/python3"), Verdict::Unsandboxed),
+        (chain("/ws/python"), Verdict::Sandbox),
+        (chain("/opt/a"), Verdict::Sandbox),
+    ] {
+        let decision = decide(&files, Some("/usr/bin"), "/opt/bin/tool");
+        assert_eq!(decision.verdict, expected, "{}", decision.reason);
+    }
+    let behind = tree().text("/opt/docker", "#!/usr/bin/env python3\n").file("/usr/bin/env");
+    assert_eq!(decide(&behind, Some("/opt:/ws/bin"), "docker ps").verdict, Verdict::Sandbox);
+    assert_eq!(decide(&behind, Some("/opt:/usr/bin"), "docker ps").verdict, Verdict::Unsandboxed);
+}
+
+#[test]
+fn the_file_that_nohup_makes_is_named_to_whoever_starts_it() {
+    let told = |request: Request| {
+        let environment = vec![("PATH".into(), "/usr/bin".into())];
+        let policy = policy(EXCLUDED);
+        let decision = policy.decide(&Request { environment, ..request }, &tree());
+        assert_eq!(decision.verdict, Verdict::Unsandboxed, "{}", decision.reason);
+        decision.openings
+    };
+    let file = |name| Opening { name, path: "/ws/nohup.out".into(), opens: Opens::ForNohup };
+    assert_eq!(told(shell("docker ps; nice 'nohup' docker ps")), [file(16..23)]);
+    let words = ["timeout", "5", "/usr/bin/nohup", "docker", "ps"].map(Into::into).to_vec();
+    assert_eq!(told(Request { command: crate::CommandLine::Argv(words), ..shell("") }), [file(2..3)]);
+    assert_eq!(told(shell("docker ps")), []);
 }
 
 #[test]

@@ -115,3 +115,24 @@ fn a_present_text_that_cannot_be_read_leaves_nothing_to_compare() {
     assert!(check("# \0\n", "# \0\n").is_err());
     assert!(check("", "[core\n").is_err());
 }
+
+#[test]
+fn the_address_of_a_partial_clone_stays() {
+    for own in [
+        "[remote \"o\"]\n\turl = https://a\n\tpromisor = true\n",
+        "[remote \"o\"]\n\turl = https://a\n\tpartialclonefilter = blob:none\n",
+        "[extensions]\n\tpartialClone = o\n[remote \"o\"]\n\turl = https://a\n",
+    ] {
+        assert_eq!(check(own, &format!("{own}[user]\n\tname = x\n")), Ok(()), "{own}");
+        assert_eq!(check(own, "[remote \"o\"]\n\turl = https://b\n"), Ok(()), "no partial clone any more");
+        for new in [
+            own.replace("https://a", "https://b"),
+            own.replace("\turl = https://a\n", ""),
+            own.replace("https://a\n", "https://a\n\turl = https://b\n"),
+        ] {
+            assert!(check(own, &new).is_err(), "{new}");
+        }
+        assert_eq!(check(own, &format!("{own}[remote \"p\"]\n\turl = https://b\n")), Ok(()));
+    }
+    assert!(check("", "[remote \"o\"]\n\tpromisor = true\n").is_err());
+}

@@ -78,19 +78,8 @@ fn branches_and_remotes() {
         let result = check_git_config_change(&before, &after, &places);
         assert!(result.is_ok(), "{step:?}: {}", result.unwrap_err());
     }
-    place.git(
-        &root,
-        &[
-            "clone",
-            "-q",
-            "--filter=blob:none",
-            "--no-checkout",
-            "--depth=1",
-            &url(&place.path("origin")),
-            "partial",
-        ],
-    );
-    // origin, copy with its sparse checkout, partial.
+    place.git(&root, &["clone", "-q", "--no-checkout", "--depth=1", &url(&place.path("origin")), "shallow"]);
+    // origin, copy with its sparse checkout, shallow.
     assert_eq!(configs_pass(&root, &root), 4);
 }
 

@@ -1,0 +1,209 @@
+//! The caller's own variables, where programs without walls would obey through them what commands can write.
+
+use super::excluded::{Place, variable_fits};
+use super::lookup::Lookup;
+use std::path::Path;
+
+/// Not obeyed, or judged program by program.
+const NOT_OBEYED: [&str; 9] = ["PATH", "PWD", "OLDPWD", "_", "PS0", "PS1", "PS2", "PS4", "WINDOWPATH"];
+
+/// Read by the shell itself before the text, which it takes for more than a name.
+const SHELL_FILES: [&str; 2] = ["BASH_ENV", "ENV"];
+
+/// Lists in which an empty entry stands for the usual places, not for the working directory.
+const USUAL_WHEN_EMPTY: [&str; 5] = ["MANPATH", "INFOPATH", "TERMINFO_DIRS", "LUA_", "JULIA_"];
+
+/// What names several directories or files.
+const LISTS: [&str; 6] = ["PATH", "PATHS", "_DIRS", "LIB", "LIBS", "MAKEFILES"];
+
+/// What names one directory or file.
+const ONE: [&str; 6] = ["HOME", "DIR", "ROOT", "FILE", "RC", "CONFIG"];
+
+/// What names hosts, addresses or modules, which have slashes of their own.
+const ADDRESSES: [&str; 11] = [
+    "_proxy",
+    "_PROXY",
+    "_URL",
+    "_HOST",
+    "_SITE",
+    "GOPRIVATE",
+    "GOPROXY",
+    "GONOPROXY",
+    "GONOSUMDB",
+    "GOINSECURE",
+    "GOVCS",
+];
+
+/// What is not a name of anything.
+const SWITCHES: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "none", "auto", "default"];
+
+/// Options behind which a file, a directory or a module of the working directory is named.
+const LOADING: [&str; 15] = [
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--experimental-loader",
+    "-f",
+    "--file",
+    "--makefile",
+    "-C",
+    "--directory",
+    "-I",
+    "--include-dir",
+    "-cp",
+    "-classpath",
+    "--class-path",
+];
+
+/// Endings of files that are run or obeyed.
+const OBEYED: [&str; 28] = [
+    "jar",
+    "js",
+    "mjs",
+    "cjs",
+    "ts",
+    "mts",
+    "cts",
+    "py",
+    "rb",
+    "pl",
+    "pm",
+    "sh",
+    "json",
+    "class",
+    "node",
+    "wasm",
+    "lua",
+    "php",
+    "mk",
+    "conf",
+    "cfg",
+    "ini",
+    "toml",
+    "yaml",
+    "yml",
+    "xml",
+    "properties",
+    "zip",
+];
+
+/// What is needed to judge the caller's variables.
+pub(super) struct Surroundings<'a> {
+    pub(super) lookup: Lookup<'a>,
+    pub(super) place: Place,
+    /// The variables that programs obey.
+    pub(super) listed: &'a [String],
+}
+
+impl Surroundings<'_> {
+    /// What speaks against everything.
+    pub(super) fn objection(&self) -> Option<String> {
+        self.lookup.request.environment.iter().find_map(|(name, value)| {
+            let name = name.to_str()?;
+            let obeyed =
+                !NOT_OBEYED.contains(&name) && self.listed.iter().any(|pattern| variable_fits(pattern, name));
+            if !obeyed {
+                return None;
+            }
+            match self.planted(name, &value.to_string_lossy())? {
+                "" => Some(format!("{name} is set and has an empty part, which is the working directory")),
+                piece => Some(format!("{name} is set and leads to {piece}, which commands can change")),
+            }
+        })
+    }
+
+    /// The part of a value that leads to what commands can write. A relative one begins where the command runs.
+    fn planted<'v>(&self, name: &str, value: &'v str) -> Option<&'v str> {
+        if value.is_empty() {
+            return None;
+        }
+        if SHELL_FILES.contains(&name) {
+            return (value.contains(['$', '`', '~', '\\']) || self.leads(value)).then_some(value);
+        }
+        if ends(&LISTS, name) {
+            return value.split([':', ';']).find(|entry| self.is_planted_entry(name, entry));
+        }
+        let is_switch = SWITCHES.contains(&value.to_ascii_lowercase().as_str())
+            || value.bytes().all(|byte| byte.is_ascii_digit());
+        if ends(&ONE, name) && !is_switch && !value.contains("://") && self.leads(value) {
+            return Some(value);
+        }
+        let relative = if ends(&ADDRESSES, name) { Relative::No } else { Relative::Yes };
+        self.planted_word(value, relative)
+    }
+
+    fn is_planted_entry(&self, name: &str, entry: &str) -> bool {
+        let usual = || {
+            let xdg = name.starts_with("XDG_");
+            xdg || USUAL_WHEN_EMPTY.iter().any(|known| name.starts_with(known))
+        };
+        match entry {
+            "" => !usual() && self.leads(""),
+            // Beside the program; a place that the program knows.
+            _ if entry.starts_with("$ORIGIN") || entry.starts_with("${ORIGIN}") => false,
+            _ if name.starts_with("JULIA_") && entry.starts_with('@') => false,
+            entry => self.leads(entry),
+        }
+    }
+
+    /// The same for values that are words: options, and commands with theirs.
+    fn planted_word<'v>(&self, value: &'v str, relative: Relative) -> Option<&'v str> {
+        let mut loads = false;
+        for word in value.split(|letter: char| letter.is_whitespace() || "|&()<>\"'`{}!".contains(letter)) {
+            let relative = if word.contains("://") { Relative::No } else { relative };
+            for piece in word.split([':', '=', ',', ';']).filter(|piece| !piece.is_empty()) {
+                let loaded = std::mem::replace(&mut loads, LOADING.contains(&piece));
+                if self.is_planted_piece(piece, loaded, relative) {
+                    return Some(piece);
+                }
+            }
+        }
+        None
+    }
+
+    fn is_planted_piece(&self, piece: &str, loaded: bool, relative: Relative) -> bool {
+        // `-f/a/path`, `-I.`: the value stands right behind a letter, or behind several.
+        let option = piece.strip_prefix('-').filter(|rest| rest.is_char_boundary(1));
+        let close = option.and_then(|rest| rest.get(1..)).unwrap_or(piece);
+        let absolute = piece.find('/').map(|at| &piece[at..]);
+        if let Some(absolute) = absolute.filter(|_| piece.starts_with('/') || option.is_some())
+            && self.leads(absolute)
+        {
+            return true;
+        }
+        let ending = close.rsplit_once('.').map(|(_, ending)| ending);
+        let named = matches!(close, "." | "..")
+            || close.contains('/')
+            || loaded && !piece.starts_with('-')
+            || ending.is_some_and(|ending| OBEYED.contains(&ending));
+        relative == Relative::Yes && named && self.leads(&self.with_home(close))
+    }
+
+    /// A shell puts the home directory in the place of `~`.
+    fn with_home(&self, path: &str) -> String {
+        let home = self.lookup.request.environment.iter().find(|(name, _)| name == "HOME");
+        match (path.strip_prefix("~/"), home.and_then(|(_, home)| home.to_str())) {
+            (Some(rest), Some(home)) => format!("{home}/{rest}"),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Whether a path leads to what commands can write.
+    fn leads(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        let moved = !path.is_absolute() && self.place == Place::Moved;
+        moved || self.lookup.trusted(&self.lookup.request.cwd.join(path)).is_err()
+    }
+}
+
+/// Whether words without a slash at the beginning may be paths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relative {
+    Yes,
+    No,
+}
+
+fn ends(endings: &[&str], name: &str) -> bool {
+    endings.iter().any(|ending| name.ends_with(ending))
+}
