@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
+    BareWish, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
     Request, SettingsFile, Shape, Walls,
 };
 
@@ -80,6 +80,7 @@ fuzz_target!(|bytes: &[u8]| {
             environment: Vec::new(),
             bare: BareWish::Bare,
             walls: Walls::Standing,
+            consent: Consent::Missing,
         };
         policy.decide(&request, &files);
         let planned = policy.plan(&request, &files);

@@ -14,8 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use stockade_policy::{
-    BareWish, CommandLine, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy, Presence,
-    Request, SettingsFile, Shape, Trust, Verdict, Walls,
+    BareWish, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
+    Presence, Request, SettingsFile, Shape, Trust, Verdict, Walls,
 };
 
 const SETTINGS: &str = "/home/me/settings.json";
@@ -219,6 +219,7 @@ fn compare(text: &str) {
         environment: Vec::new(),
         bare: BareWish::Sandboxed,
         walls: Walls::Standing,
+        consent: Consent::Missing,
     };
     let decision = POLICY.decide(&request, &OneFile);
     if decision.verdict != Verdict::Unsandboxed {

@@ -1,7 +1,7 @@
 //! `stockade check`.
 
 use crate::args::CheckArgs;
-use crate::config::{TrustHint, trust_hints};
+use crate::config::Warnings;
 use crate::voice::Voice;
 use crate::{print, refuse};
 use serde_json::{Value, json};
@@ -17,10 +17,12 @@ pub(crate) fn main(args: CheckArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };
-    let hints = trust_hints(&runtime);
+    let mut warnings = Warnings::of(&runtime, Voice::NORMAL.level);
     for notice in runtime.policy().notices() {
-        if notice.weight == NoticeWeight::Warning {
-            Voice::NORMAL.warning(TrustHint::beside(&hints, notice));
+        if notice.weight == NoticeWeight::Warning
+            && let Some(text) = warnings.word(notice)
+        {
+            Voice::NORMAL.warning(text);
         }
     }
     let decision = runtime.check(&Request { bare, ..runtime.request(command) });
@@ -65,7 +67,12 @@ fn object(decision: &Decision) -> Value {
 fn text(decision: &Decision) -> String {
     let mut text = format!("{}: {}\n", word(decision.verdict), visible(&decision.reason));
     quote(&mut text, "  ", &decision.rule);
-    let approval = if decision.approval.is_needed() { "yes" } else { "no" };
+    // `run` is an order somebody gave; only a rule that wants a person to be asked stands above it.
+    let approval = match (decision.approval.is_needed(), decision.verdict) {
+        (false, _) => "no",
+        (true, Verdict::Ask) => "yes, from whoever embeds this and asks a person; `stockade run` refuses it",
+        (true, _) => "yes, from whoever embeds this; `stockade run` takes the order for it",
+    };
     let _ = writeln!(text, "  needs approval: {approval}");
     // One part that is the whole has nothing to add.
     if decision.parts.len() > 1 {

@@ -9,8 +9,11 @@ use stockade::CommandLine;
 The decision is one of
   sandbox       it runs behind walls
   unsandboxed   it runs without walls, because the settings say so
-  ask           somebody has to be asked first
+  ask           a person has to be asked first; `stockade run`, which asks nobody, refuses it
   refuse        it does not run
+
+\"needs approval\" is for the agent that embeds Stockade and asks people: commands without walls always need it.
+`stockade run` asks nobody. It takes the order itself for the approval, and says so when there are no walls.
 
 A compound command runs without walls only if every part of it is listed in excludedCommands and nothing
 in it is in doubt. The exit status is 0 whatever the decision is, 125 when there is none, and 2

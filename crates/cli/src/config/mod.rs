@@ -8,7 +8,7 @@ mod trust;
 mod validate;
 
 use crate::args::ConfigAct;
-pub(crate) use heard::{TrustHint, trust_hints};
+pub(crate) use heard::Warnings;
 use std::process::ExitCode;
 
 /// Shows, checks, trusts or imports settings.

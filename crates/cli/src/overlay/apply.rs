@@ -1,6 +1,6 @@
 //! `stockade apply`.
 
-use super::{Refusal, meant};
+use super::{Refusal, changes, meant};
 use crate::args::ApplyArgs;
 use crate::refuse;
 use crate::voice::{Level, Manner, Voice};
@@ -25,13 +25,15 @@ fn apply(args: ApplyArgs, voice: Voice) -> Result<ExitCode, Refusal> {
     tell(voice, &applied, &label);
     match applied.remaining {
         0 => overlay.discard()?,
-        count => voice.closing(format!("overlay {label} still holds {count} changes")),
+        count => voice.closing(format!("overlay {label} still holds {}", changes(count))),
     }
     Ok(if applied.left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn tell(voice: Voice, applied: &Applied, label: &str) {
-    voice.closing(format!("{} changes of overlay {label} were applied", applied.changes.len()));
+    let count = applied.changes.len();
+    let were = if count == 1 { "was" } else { "were" };
+    voice.closing(format!("{} of overlay {label} {were} applied", changes(count)));
     // Said even to those who asked for quiet: they believe that everything was applied.
     let voice = Voice { level: Level::Normal, ..voice };
     for left in &applied.left_out {

@@ -76,7 +76,9 @@ fn statistics(overlay: &Overlay, changes: &[Change]) -> Result<String, Refusal> 
         };
         let _ = writeln!(text, "{} {} {lines}", change.kind().letter(), quoted(&change.path));
     }
-    let _ = writeln!(text, "{} paths changed, {added} lines added, {removed} removed", changes.len());
+    let many = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let (paths, added) = (many(changes.len(), "path"), many(added, "line"));
+    let _ = writeln!(text, "{paths} changed, {added} added, {removed} removed");
     Ok(text)
 }
 

@@ -1,6 +1,6 @@
 //! `stockade overlays`.
 
-use super::{Refusal, shown, store};
+use super::{Refusal, changes, shown, store};
 use crate::args::format_moment;
 use crate::voice::Voice;
 use crate::{print, refuse};
@@ -35,14 +35,14 @@ fn table(overlays: &[Overlay]) -> String {
     for overlay in overlays {
         let name = overlay.name().map(|name| format!(" {name}")).unwrap_or_default();
         let _ = writeln!(text, "{}{name}  {}", overlay.id(), quoted(&overlay.workspace()));
-        let _ = writeln!(text, "    made {}, {}", format_moment(overlay.created()), changes(overlay));
+        let _ = writeln!(text, "    made {}, {}", format_moment(overlay.created()), held(overlay));
     }
     text
 }
 
-fn changes(overlay: &Overlay) -> String {
+fn held(overlay: &Overlay) -> String {
     match overlay.changes() {
-        Ok(changes) => format!("{} changes", changes.len()),
+        Ok(held) => changes(held.len()),
         // One that cannot be looked at must not hide the others.
         Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
     }

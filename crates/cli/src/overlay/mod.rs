@@ -89,6 +89,11 @@ fn touches(changes: &[Change], path: &Path) -> bool {
     changes.iter().any(|change| change.path.starts_with(path))
 }
 
+/// How many changes there are, in words.
+fn changes(count: usize) -> String {
+    format!("{count} change{}", if count == 1 { "" } else { "s" })
+}
+
 /// The first few of a list.
 fn some(mut names: impl ExactSizeIterator<Item = String>) -> String {
     const NAMED: usize = 10;

@@ -15,7 +15,7 @@ mod wiring;
 
 use crate::args::{AbsentArgs, AskTarget, EventsTarget, PolicyArgs, RunArgs};
 use crate::ask::Stage;
-use crate::config::{TrustHint, trust_hints};
+use crate::config::Warnings;
 use crate::descriptor::claim;
 use crate::overlay::Held;
 use crate::refuse;
@@ -332,17 +332,21 @@ fn announce(voice: Voice, runtime: &Runtime, prepared: &Prepared) {
     if prepared.decision.verdict == Verdict::Unsandboxed {
         // Said even to those who asked for quiet: nothing else will tell them.
         Voice { level: Level::Normal, ..voice }
-            .warning(format!("{WITHOUT_WALLS}: {}", prepared.decision.reason));
+            .warning(format!("{WITHOUT_WALLS}: {}", visible(&prepared.decision.reason)));
     }
     let mut said = Vec::new();
     let policy = runtime.policy();
-    let hints = if voice.level >= Level::Normal { trust_hints(runtime) } else { Vec::new() };
+    let mut warnings = Warnings::of(runtime, voice.level);
     for notice in policy.notices().iter().chain(&prepared.plan.notices) {
         if said.contains(&&notice.text) {
             continue;
         }
         match notice.weight {
-            NoticeWeight::Warning => voice.warning(TrustHint::beside(&hints, notice)),
+            NoticeWeight::Warning => {
+                if let Some(text) = warnings.word(notice) {
+                    voice.warning(text);
+                }
+            }
             NoticeWeight::Detail => voice.detail(visible(&notice.text)),
         }
         said.push(&notice.text);

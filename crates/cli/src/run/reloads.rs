@@ -59,7 +59,8 @@ impl Reloads {
 fn words(event: &Event) -> Vec<Word> {
     match event {
         Event::SettingsRejected { file, error } => {
-            let file = file.display();
+            let file = file.to_string_lossy();
+            let file = visible(&file);
             vec![Word::Warning(format!(
                 "{file} has changed and is wrong; the settings from before hold\n{error}"
             ))]

@@ -1,6 +1,6 @@
 //! `--review`: what the run left that the host may execute later.
 
-use crate::voice::Voice;
+use crate::voice::{Level, Voice};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -55,7 +55,8 @@ impl Reviewing {
         match &outcome.review {
             Some(items) => {
                 if let Some(text) = text(items) {
-                    voice.closing(text);
+                    // Asked for, so it is said to those who want to hear nothing else, too.
+                    Voice { level: voice.level.max(Level::Normal), ..voice }.closing(text);
                 }
             }
             None => self.bare.after().iter().for_each(|item| voice.warning(notice(item).text)),

@@ -3,9 +3,10 @@
 use super::made::{Maker, Word};
 use super::place;
 use crate::args::{HostOnly, NewArgs};
-use crate::config::{TrustHint, trust_hints};
+use crate::config::Warnings;
 use crate::run::Signals;
 use crate::sys;
+use crate::voice::Level;
 use clap::Parser;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -90,10 +91,12 @@ async fn open(args: NewArgs) -> Result<Session, String> {
         builder
     });
     let runtime = Arc::new(runtime.map_err(|error| error.to_string())?);
-    let hints = trust_hints(&runtime);
+    let mut warnings = Warnings::of(&runtime, Level::Normal);
     for notice in runtime.policy().notices() {
-        if notice.weight == NoticeWeight::Warning {
-            say(&Word::Warning(TrustHint::beside(&hints, notice)));
+        if notice.weight == NoticeWeight::Warning
+            && let Some(text) = warnings.word(notice)
+        {
+            say(&Word::Warning(text));
         }
     }
     let session = Session::open(Arc::clone(&runtime), SessionOptions::default()).await;

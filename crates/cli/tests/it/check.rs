@@ -1,5 +1,7 @@
 //! What is decided about a command, and that runs follow it.
 
+mod planted;
+
 use crate::support::{Ran, World, each_caller, eventually};
 use serde_json::{Value, json};
 use std::fs;

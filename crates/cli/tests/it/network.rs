@@ -11,6 +11,7 @@ mod ports;
 mod proxies;
 mod records;
 mod settings;
+mod streams;
 mod tls;
 mod transparent;
 mod udp;

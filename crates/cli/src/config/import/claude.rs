@@ -107,6 +107,10 @@ fn permissions(rules: &Map<String, Value>, root: &str, draft: &mut Draft) {
             let (place, entry) = (format!("permissions.{key}[{index}]"), entry.as_str().unwrap_or_default());
             match key.as_str() {
                 "allow" | "deny" => permission(key, entry, &place, root, draft),
+                "ask" if entry.trim_start().starts_with("Bash") => draft.lose(
+                    format!("{place} {entry}"),
+                    "only Claude Code's own file can want somebody to be asked about commands: keep it and use --claude",
+                ),
                 "ask" => draft.lose(format!("{place} {entry}"), "nobody is asked about single tools here"),
                 "additionalDirectories" => {
                     draft.add("filesystem", "allowWrite", json!(plain(entry)), format!("claude: {place}"));

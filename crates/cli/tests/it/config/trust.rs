@@ -101,6 +101,48 @@ fn what_is_wrong_or_absent_is_not_trusted() {
     });
 }
 
+#[test]
+fn many_words_that_are_not_heard_are_one_warning() {
+    each_caller(|world| {
+        let file = world.file(
+            ".stockade.json",
+            r#"{"filesystem": {"allowWrite": ["/a", "/b", "/c"], "allowRead": ["/d"]}, "enabled": false}"#,
+        );
+        let ran = world.run().shell("true");
+        let hint = format!("then `stockade config trust {}`", file.display());
+        ran.exits(0).complains(&[
+            "5 settings of",
+            "a project may only tighten",
+            "stockade config show",
+            &hint,
+        ]);
+        assert_eq!(ran.err().lines().count(), 2, "{ran}");
+        let ran = world.run().opt("-v").shell("true");
+        assert_eq!(ran.err().matches(" is ignored: ").count(), 5, "{ran}");
+        let shown = config(world, ["show"]);
+        assert_eq!(shown.out().matches(" is ignored: ").count(), 5, "{shown}");
+    });
+}
+
+/// What a project says is shown, and never passes for a line of ours.
+#[test]
+fn words_of_settings_are_no_lines_of_ours() {
+    each_caller(|world| {
+        let lines = |text: &str| text.lines().filter(|line| line.starts_with("stockade: all")).count();
+        world.file(
+            ".stockade.json",
+            r#"{"commands": {"deny": [{"program": "id", "reason": "no\nstockade: all is well"}]}}"#,
+        );
+        let ran = world.run().shell("id");
+        ran.refused_to_start(&["no\\nstockade: all is well"]);
+        assert_eq!(lines(&ran.err()), 0, "{ran}");
+        world.file(".stockade.json", r#"{"x\nstockade: all is well": 1}"#);
+        let ran = world.run().shell("id");
+        ran.refused_to_start(&["x\\nstockade: all is well"]);
+        assert_eq!(lines(&ran.err()), 0, "{ran}");
+    });
+}
+
 /// What no project may say is neither promised nor hinted at.
 #[test]
 fn only_what_is_heard_is_promised() {

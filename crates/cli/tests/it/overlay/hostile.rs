@@ -100,6 +100,22 @@ fn protected_names_are_refused_again() {
 
 /// Marks that mean rights, or mean something to the kernel's overlays, do not leave the layer.
 #[test]
+fn nobody_completes_a_repository_meanwhile() {
+    each_caller(|world| {
+        world.dir("r/refs");
+        held(world).shell("echo 'ref: refs/heads/x' > r/HEAD; mkdir other; echo y > other/y").exits(0);
+        // A broker holds it for as long as it looks and acts.
+        let broker = fs::File::open(world.ws.join("r")).expect("open");
+        broker.lock().expect("lock");
+        apply(world).exits(1).complains(&["left out: r/HEAD", "holds a lock on its directory"]);
+        assert!(!world.ws.join("r/HEAD").exists() && world.ws.join("other/y").exists());
+        drop(broker);
+        apply(world).exits(0).complains(&["1 change of overlay"]);
+        assert!(world.ws.join("r/HEAD").exists());
+    });
+}
+
+#[test]
 fn marks_stay_behind() {
     each_caller(|world| {
         world.file("a", "a\n");

@@ -70,7 +70,7 @@ fn words_that_name_nothing() {
         }
         is(&world.ws.join("src/a"), "a\n");
         let ran = world.stockade().opts(["apply", "./src"]).go();
-        ran.exits(0).complains(&["1 changes"]);
+        ran.exits(0).complains(&["1 change of overlay"]);
         is(&world.ws.join("src/a"), "b\n");
         assert_eq!(names(world), ["A other"]);
     });

@@ -119,7 +119,7 @@ fn numbers_and_lists_for_programs() {
         project(world);
         held(world).shell("echo more >> a; head -c 100 /dev/zero > zeros").exits(0);
         let ran = world.stockade().opts(["diff", "--stat"]).go();
-        assert_eq!(ran.out(), "M a +1 -0\nA zeros binary\n2 paths changed, 1 lines added, 0 removed\n");
+        assert_eq!(ran.out(), "M a +1 -0\nA zeros binary\n2 paths changed, 1 line added, 0 removed\n");
         let ran = world.stockade().opts(["diff", "--json", "a"]).go();
         let list: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
         assert_eq!(list[0]["path"], "a");

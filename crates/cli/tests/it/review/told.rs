@@ -65,13 +65,47 @@ fn without_the_option_nothing_is_looked_at() {
 }
 
 #[test]
-fn quiet_leaves_it_to_the_report() {
+fn quiet_does_not_hide_what_was_asked_for() {
     each_caller(|world| {
         let settings = world.settings(UNPROTECTED);
         let ran =
             world.run().opts(["--review", "-q"]).with("--settings", &settings).shell("echo x > mise.toml");
+        ran.exits(0).complains(&["review: 1 thing changed", "mise.toml"]);
+        assert_eq!(ran.err().lines().count(), 2, "{ran}");
+    });
+}
+
+#[test]
+fn what_is_run_by_habit_is_told() {
+    each_caller(|world| {
+        let settings = world.settings("{}");
+        world.dir("src");
+        world.file("Makefile", "all:\n\ttrue\n");
+        world.file("tox.ini", "[testenv]\ncommands =\n  pytest\n");
+        let git = "git init -q; git remote add origin https://a.example/r";
+        world.run().shell(git).exits(0);
+        let text = "for name in Makefile jest.config.js vite.config.ts docker-compose.yml Dockerfile src/CMakeLists.txt \
+                    .lldbinit src/x.js; do echo '# x' >> $name; done; \
+                    echo '  evil' >> tox.ini; git remote set-url origin https://b.example/r; git config user.name x";
+        let (ran, items) = reviewed(world, &settings, text);
         ran.exits(0);
-        assert!(ran.err().is_empty(), "{ran}");
+        let mut paths: Vec<&str> = items.iter().map(|item| item["path"].as_str().unwrap()).collect();
+        paths.sort();
+        assert_eq!(
+            paths,
+            [
+                ".git/config",
+                ".lldbinit",
+                "Dockerfile",
+                "Makefile",
+                "docker-compose.yml",
+                "jest.config.js",
+                "src/CMakeLists.txt",
+                "tox.ini",
+                "vite.config.ts"
+            ]
+        );
+        ran.complains(&["changed remote.origin.url: \"https://b.example/r\"", "your next `make` here"]);
     });
 }
 

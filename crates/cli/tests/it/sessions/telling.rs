@@ -2,6 +2,7 @@
 
 use super::{Hosted, SOON};
 use crate::support::{World, each_caller};
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,49 @@ fn a_broken_edit_of_the_settings_is_told_once() {
             std::thread::sleep(SEEN);
             session.exec().opts(words).go().exits(0).complains(&[path, "is in order again"]);
         }
+    });
+}
+
+#[test]
+fn what_a_removed_file_allowed_ends_with_it() {
+    each_caller(|world| {
+        let path = settings(world, r#"{"excludedCommands": ["cat*"]}"#);
+        world.file("x", "x");
+        let session = Hosted::new(world, "a", &[]);
+        session.exec().shell("cat x").exits(0).complains(&["WITHOUT walls"]);
+        fs::remove_file(&path).expect("remove");
+        let ran = session.exec().shell("cat x");
+        assert!(!ran.err().contains("WITHOUT walls"), "{ran}");
+    });
+}
+
+#[test]
+fn a_refused_command_does_not_keep_the_old_walls() {
+    each_caller(|world| {
+        settings(world, "{}");
+        world.file("sec", "s\n");
+        let session = Hosted::new(world, "a", &[]);
+        let reads = world.ws.join("reads");
+        let watch = "(while cat sec >>reads; do sleep 0.02; done) >/dev/null 2>&1 &";
+        session.exec().shell(&format!("export KEPT=kept; {watch}")).exits(0);
+        let stops = || {
+            let size = || fs::metadata(&reads).map_or(0, |found| found.len());
+            let before = size();
+            std::thread::sleep(Duration::from_millis(300));
+            size() == before
+        };
+        assert!(!stops());
+        settings(
+            world,
+            r#"{"filesystem": {"denyRead": ["./sec"]}, "commands": {"deny": [{"program": "*", "args": []}]}}"#,
+        );
+        assert_ne!(session.exec().shell("id").code(), 0);
+        assert!(stops());
+        // The next one that may run is told, and has what can be kept.
+        settings(world, "{}");
+        let ran = session.exec().shell("echo $KEPT");
+        ran.exits(0).complains(&["the settings have changed"]);
+        assert_eq!(ran.out(), "kept\n");
     });
 }
 
