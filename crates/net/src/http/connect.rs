@@ -73,10 +73,10 @@ pub(super) fn wanted(target: Target) -> Wanted {
     Wanted { target, via: Via::Connect, spoken: None }
 }
 
-/// The answer to a request at the proxy that names no place, or two. What it says instead is told: it may be
-/// an attempt to reach what the rules refuse under another spelling.
+/// The answer to a request at the proxy that names no place, or two, or could be read in two ways. What it says
+/// instead is told: it may be an attempt to reach what the rules refuse under another spelling.
 pub(super) fn unread(ward: &Ward, asked: &[u8], via: Via, wrong: BadRequest) -> Answer {
-    if matches!(wrong, BadRequest::Target | BadRequest::Host | BadRequest::Differ) {
+    if wrong != BadRequest::TooSlow {
         ward.denied_unread(asked, via, wrong.to_string());
     }
     Answer::bad(wrong)

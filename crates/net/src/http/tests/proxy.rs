@@ -278,6 +278,12 @@ async fn requests_for_no_place_are_told() {
             "evil.test\\a.test",
         ),
         ("GET http://0x0a090005/ HTTP/1.1\r\nHost: 0x0a090005", "http://0x0a090005/", "0x0a090005"),
+        (
+            "POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked",
+            "http://a.test/",
+            "a.test",
+        ),
+        ("CONNECT a.test:80 HTTP/1.1\r\nHost: a.test:80\r\nContent-Length: 1", "a.test:80", "a.test"),
     ] {
         let (mut client, witness, ward) = proxied(plan(&["a.test", "b.test"])).await;
         client.write_all(format!("{head}\r\n\r\n").as_bytes()).await.unwrap();
