@@ -14,6 +14,7 @@ mod places;
 mod publish;
 mod registry;
 mod reserve;
+mod room;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -35,5 +36,6 @@ pub(crate) use places::Place;
 pub(crate) use places::Places;
 pub(crate) use publish::serve_elsewhere;
 pub use reserve::Reserved;
+pub(crate) use room::Room;
 pub use statistics::{HostStatistics, Statistics};
 pub(crate) use ward::Ward;

@@ -48,6 +48,7 @@ impl Answer {
         let status = match wrong {
             BadRequest::TooLong | BadRequest::TooMany => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             BadRequest::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            BadRequest::Crowded => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::BAD_REQUEST,
         };
         Self::plain(status, "bad-request", wrong.to_string())

@@ -27,7 +27,7 @@ pub(super) async fn serve_connect(ward: Arc<Ward>, client: Socket, first: &[u8])
 
 /// Reads and answers the request. What is left of it while a tunnel lasts is what the client said already.
 async fn begin(ward: &Arc<Ward>, client: &Socket, first: &[u8]) -> Option<(Admitted, Bytes)> {
-    let mut requests = Requests::new(client, first);
+    let mut requests = Requests::new(client, ward.room(), first);
     let reached = match requests.head().await {
         Ok(Some(head)) => match asked(&head) {
             Ok(target) => reach(ward, wanted(target)).await.map(|admitted| (head, admitted)),

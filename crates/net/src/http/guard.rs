@@ -5,6 +5,7 @@
 
 use super::body::BodyScan;
 use super::head::{BadRequest, Framing, Head, Upgrade, may_be_whole, said};
+use crate::gateway::Room;
 use crate::relay::BreakOff;
 use bytes::{Buf, BytesMut};
 use std::io;
@@ -30,6 +31,7 @@ pub(super) struct Guard<S: BreakOff> {
     stream: S,
     /// Bytes read; the first `passed` of them may be given on.
     held: BytesMut,
+    room: Room,
     passed: usize,
     /// How many of them were looked at for a head.
     looked: usize,
@@ -119,13 +121,14 @@ impl Gate {
 
 impl<S: BreakOff> Guard<S> {
     /// Guards a stream of which some bytes were already read.
-    pub(super) fn new(stream: S, first: &[u8]) -> (Self, Arc<Gate>) {
+    pub(super) fn new(stream: S, room: Room, first: &[u8]) -> (Self, Arc<Gate>) {
         let gate = Arc::new(Gate::default());
         let (held, phase) = (BytesMut::from(first), Phase::Head);
         (
             Self {
                 stream,
                 held,
+                room,
                 passed: 0,
                 looked: 0,
                 phase,
@@ -147,14 +150,14 @@ impl<S: BreakOff> Guard<S> {
 
     /// Looks at the head that is held; false when it is not there in full.
     fn judge_head(&mut self) -> bool {
-        if !may_be_whole(&self.held, std::mem::replace(&mut self.looked, self.held.len())) {
-            return false;
-        }
-        match Head::parse(&self.held) {
-            Ok(None) => return false,
+        let may_be_whole = may_be_whole(&self.held, std::mem::replace(&mut self.looked, self.held.len()));
+        match if may_be_whole { Head::parse(&self.held) } else { Ok(None) } {
+            Ok(None) if self.room.hold(self.held.len()).is_ok() => return false,
+            Ok(None) => self.fail(BadRequest::Crowded),
             Ok(Some(head)) => self.pass_head(&head),
             Err(wrong) => self.fail(wrong),
         }
+        self.room.leave();
         true
     }
 

@@ -18,6 +18,8 @@ pub(super) enum BadRequest {
     TooMany,
     #[error("the head of the request did not arrive in time")]
     TooSlow,
+    #[error("too many requests of which only the beginning has come are held for this sandbox")]
+    Crowded,
     #[error("not an HTTP/1 request")]
     Grammar,
     #[error("a line of the request does not end in CR LF, or one stands alone")]

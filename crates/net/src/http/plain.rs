@@ -28,7 +28,7 @@ pub(crate) async fn serve_plain(ward: Arc<Ward>, client: Socket, admitted: Admit
     if !changes_anything(&ward, &admitted) {
         return serve_raw(ward, client, admitted, first).await;
     }
-    let (guard, gate) = Guard::new(client, &first);
+    let (guard, gate) = Guard::new(client, ward.room(), &first);
     let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::Plain, Some(gate));
     serve_first_and_more(&road, guard).await;
 }

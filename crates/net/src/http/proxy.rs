@@ -43,7 +43,7 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
     if first.starts_with(METHOD) {
         return serve_connect(ward, client.into(), &first).await;
     }
-    let (guard, gate) = Guard::new(Socket::from(client), &first);
+    let (guard, gate) = Guard::new(Socket::from(client), ward.room(), &first);
     let road = Road::new(&ward, Kind::Proxy, Speech::Plain, Some(gate));
     serve_first_and_more(&road, guard).await;
 }

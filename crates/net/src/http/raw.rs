@@ -87,7 +87,7 @@ pub(super) async fn serve_raw(ward: Arc<Ward>, client: Socket, admitted: Admitte
 
 impl Talk<'_> {
     async fn run(&self, first: &[u8]) -> End {
-        let mut requests = Requests::new(self.client, first);
+        let mut requests = Requests::new(self.client, self.ward.room(), first);
         let head = match self.next(&mut requests).await {
             Ok(Some(head)) => head,
             Ok(None) => return End::Done,

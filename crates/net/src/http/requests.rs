@@ -2,6 +2,7 @@
 
 use super::guard::HEAD_TIME;
 use super::head::{BadRequest, Head, may_be_whole};
+use crate::gateway::Room;
 use crate::relay::{Duplex, Socket};
 use bytes::BytesMut;
 use std::io;
@@ -13,6 +14,7 @@ const BODY_PIECE: usize = 128 * 1024;
 /// The requests of one client.
 pub(super) struct Requests<'a> {
     client: &'a Socket,
+    room: Room,
     /// What was read and not passed on.
     pub(super) held: BytesMut,
 }
@@ -24,8 +26,8 @@ pub(super) enum NoHead {
 }
 
 impl<'a> Requests<'a> {
-    pub(super) fn new(client: &'a Socket, first: &[u8]) -> Self {
-        Self { client, held: BytesMut::from(first) }
+    pub(super) fn new(client: &'a Socket, room: Room, first: &[u8]) -> Self {
+        Self { client, room, held: BytesMut::from(first) }
     }
 
     /// The next head, whose bytes are the first of those held; nothing when the client has ended.
@@ -43,8 +45,10 @@ impl<'a> Requests<'a> {
             if may_be_whole(&self.held, std::mem::replace(&mut looked, self.held.len()))
                 && let Some(head) = Head::parse(&self.held).map_err(NoHead::Bad)?
             {
+                self.room.leave();
                 return Ok(Some(head));
             }
+            self.room.hold(self.held.len()).map_err(|_| NoHead::Bad(BadRequest::Crowded))?;
             match timeout_at(deadline, self.read(PIECE)).await {
                 Ok(Ok(1..)) => {}
                 Ok(_) => return Err(NoHead::Gone),

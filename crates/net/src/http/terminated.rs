@@ -20,7 +20,7 @@ where
         let road = Road::new(&ward, kind, Speech::TlsTwo, None);
         return serve_second(&road, client, wanted).await;
     }
-    let (guard, gate) = Guard::new(client, b"");
+    let (guard, gate) = Guard::new(client, ward.room(), b"");
     let road = Road::new(&ward, kind, Speech::Tls, Some(gate));
     serve_first_and_more(&road, guard).await;
 }

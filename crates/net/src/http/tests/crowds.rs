@@ -88,6 +88,23 @@ async fn heads_have_only_so_much_room() {
     timeout(PATIENCE, held.accept()).await.unwrap().unwrap();
 }
 
+/// What is sent slowly has no more room than what is sent at once, whoever reads it.
+#[tokio::test]
+async fn beginnings_of_heads_have_only_so_much_room() {
+    for begin in ["GET http://a.test/ HTTP/1.1\r\n", "CONNECT a.test:80 HTTP/1.1\r\n"] {
+        let witness = Recorder::new();
+        let ward = narrow_ward(plan(&["a.test"]), &witness);
+        let (mut client, ours) = pair().await;
+        ward.spawn(serve_proxy(Arc::clone(&ward), ours));
+        client.write_all(begin.as_bytes()).await.unwrap();
+        client.write_all(format!("x: {}", "y".repeat(12 << 10)).as_bytes()).await.unwrap();
+        let mut answer = [0; 64];
+        let length = timeout(PATIENCE, client.read(&mut answer)).await.expect("an answer at once").unwrap();
+        assert!(answer[..length].starts_with(b"HTTP/1.1 429 "), "{begin}");
+        assert_eq!(witness.causes(), [Cause::Grammar], "{begin}");
+    }
+}
+
 #[tokio::test]
 async fn only_so_many_clients_speak_http_2() {
     let witness = Recorder::new();
