@@ -14,7 +14,8 @@
 //!
 //! A command may make the driver's own variable readonly, or a name of another, so that the next text would
 //! not be run and nobody would know. So the end of every turn says what the variable is (`${_sk@A}`), and a
-//! shell whose variable is another one is replaced. A DEBUG trap, which would run between the driver's own
+//! shell whose variable is another one, or that says another name than its turn's, is replaced; one that may not
+//! set it falls back to reading lines, and is found there. A DEBUG trap, which would run between the driver's own
 //! steps, lasts as long as its command, and what it prints of them goes nowhere: to the shell's own 2.
 //!
 //! Most of a turn's time is parsing, which is done ahead: a turn begins with one line. Without asking anybody
@@ -37,7 +38,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The size of an order. Longer texts go through a file, which the shell reads in one go, too.
-const ORDER: usize = 384;
+const ORDER: usize = 256;
 
 /// What a shell is told first. `place` is the directory of its pipes, inside.
 ///
@@ -48,7 +49,7 @@ pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
 \builtin readonly _skB='{
 _sk=()
-\builtin read -r -N 384 "_sk[0]" && \builtin eval "${_sk[0]}"
+\builtin read -r -N 256 "_sk[0]" && \builtin eval "${_sk[0]}"
 \builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
 {
 \builtin read -r -N 1 "_sk[3]"
@@ -73,16 +74,15 @@ fi
 \builtin readonly _skT='{
 \builtin eval "$_skB" >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2" 23</dev/null
 }'
-\builtin readonly _skS='\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}"'
 \builtin readonly _skQ='{
 {
 \builtin printf "S%s\n" "$PWD"
 \builtin declare -px
 \builtin printf "\0"
 } >&0
-\builtin read -r -N 384 "_sk[0]" && \builtin eval "${_sk[0]}"
+\builtin read -r -N 256 "_sk[0]" && \builtin eval "${_sk[0]}"
 }'
-\builtin readonly _skX='if [[ $BASH_COMMAND == "case \${_sk@a} "* || $BASH_COMMAND == "_sk=("* ]]; then
+\builtin readonly _skX='if [[ $BASH_COMMAND == "_sk=("* ]]; then
 \builtin trap - DEBUG
 \builtin shopt -u extdebug
 if [[ ${_sk[5]-} == *T* ]]; then \builtin set -T; fi
@@ -142,10 +142,8 @@ pub(super) fn order(name: &str, files: &str, text: &[u8], input: Input) -> (Vec<
         Input::Null => "<&23".to_owned(),
         Input::Pipe => format!("<\"$_skD/{files}.0\""),
     };
-    let rest = format!(
-        " {input} 2>&22 22>&- 23<&-;case ${{_sk@a}} in a|ax|\"\")_sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};;\
-         *)\\builtin eval \"$_skS {name}\";esac >&2;}}"
-    );
+    let rest =
+        format!(" {input} 2>&22 22>&- 23<&-;{{ _sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};}}>&2;}}");
     let mut order = b"{ _sk=(r);\\builtin eval ".to_vec();
     // Without all the quoting of what is too long anyway.
     quote(&text[..text.len().min(ORDER)], &mut order);

@@ -335,11 +335,7 @@ impl Live {
             Said::Spoiled { turn, cwd } if turn == self.name.as_bytes() => {
                 let cwd = self.place(cwd);
                 self.inner.common().kept.stand_at(cwd);
-                self.remove_names();
-                self.unready = None;
-                self.spoiled = true;
-                self.seat.shell = None;
-                self.stage = Stage::Draining(Exit::Signal { signal: SIGKILL });
+                self.be_spoiled();
             }
             Said::End { turn, status, cwd } if turn == self.name.as_bytes() => {
                 let cwd = self.place(cwd);
@@ -354,8 +350,26 @@ impl Live {
                 common.kept.stand_at(cwd);
                 common.kept.export(&exports);
             }
+            // Nothing of its own could say it: the name was changed on its way.
+            Said::End { turn, .. } | Said::Spoiled { turn, .. } if !self.is_of_the_last(&turn) => {
+                self.be_spoiled();
+            }
             Said::Hello | Said::End { .. } | Said::Spoiled { .. } => {}
         }
+    }
+
+    /// Ends a shell that would not run the next command.
+    fn be_spoiled(&mut self) {
+        self.remove_names();
+        self.unready = None;
+        self.spoiled = true;
+        self.seat.shell = None;
+        self.stage = Stage::Draining(Exit::Signal { signal: SIGKILL });
+    }
+
+    /// Whether this is the turn before, of which some shells say the end twice.
+    fn is_of_the_last(&self, turn: &[u8]) -> bool {
+        self.seat.shell.as_ref().is_some_and(|shell| shell.last_turn.as_bytes() == turn)
     }
 
     /// Where the shell is, whatever it says. That it is where it was before is believed.
@@ -370,7 +384,10 @@ impl Live {
     pub(super) fn end_turn(&mut self, last: Option<Output>) {
         self.leave_nobody();
         match (&mut self.seat.shell, self.next.take()) {
-            (Some(shell), Some(next)) if !self.shell_told => shell.begin_turn(next, last),
+            (Some(shell), Some(next)) if !self.shell_told => {
+                shell.last_turn.clone_from(&self.name);
+                shell.begin_turn(next, last);
+            }
             (_, next) => {
                 self.seat.shell = None;
                 self.drop_pipes(next, last);

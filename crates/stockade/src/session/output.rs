@@ -61,11 +61,6 @@ impl Output {
             .all(|stream| stream.state == State::AtEnd || stockade_isolate::hung_up(&stream.pipe))
     }
 
-    /// What its pipes are called.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Whether something was cut off.
     pub(super) fn is_truncated(&self) -> bool {
         self.truncated

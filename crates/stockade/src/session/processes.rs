@@ -120,11 +120,6 @@ pub(super) fn input_of(pid: Pid) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{}/fd/0", pid.as_raw_nonzero())).ok()
 }
 
-/// Where a process writes its output to, as the kernel names it.
-pub(super) fn output_of(pid: Pid) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{}/fd/1", pid.as_raw_nonzero())).ok()
-}
-
 /// Whether one of a process's descriptors is this file.
 pub(super) fn has_open(pid: Pid, file: &Stat) -> bool {
     let descriptors = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));

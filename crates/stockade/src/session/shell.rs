@@ -5,7 +5,7 @@ use super::channel::Channel;
 use super::directory::RunDirectory;
 use super::driver::{self, Said};
 use super::output::Output;
-use super::processes::{input_of, output_of};
+use super::processes::input_of;
 use super::tender::{Ear, Tender};
 use crate::asking::Desk;
 use rustix::fs::OFlags;
@@ -32,6 +32,8 @@ pub(super) struct Shell {
     pub(super) inner_pid: u32,
     /// What it reads orders from, as the kernel names it.
     orders: Option<PathBuf>,
+    /// The name of the turn that is over.
+    pub(super) last_turn: String,
     /// What the turn opens that waits for its order.
     waiting: Option<Pipes>,
     /// What the command before printed to.
@@ -92,8 +94,9 @@ impl Shell {
             return Err(mute());
         }
         let pid = channel.shell().ok_or_else(mute)?;
+        let (orders, last_turn) = (input_of(pid), String::new());
         let mut shell =
-            Self { channel, tender, pid, inner_pid, orders: input_of(pid), waiting: None, resting: None };
+            Self { channel, tender, pid, inner_pid, orders, last_turn, waiting: None, resting: None };
         let first = shell.next_pipes(directory)?;
         shell.begin_turn(first, None);
         Ok(shell)
@@ -102,11 +105,6 @@ impl Shell {
     /// Whether no text is being run: those have another standard input.
     pub(super) fn waits(&self) -> bool {
         self.orders.is_some() && input_of(self.pid) == self.orders
-    }
-
-    /// Whether it has the pipes of this name for its output, which those of its turn are.
-    pub(super) fn prints_to(&self, pipes: &str) -> bool {
-        output_of(self.pid).is_some_and(|output| output.ends_with(format!("{pipes}.1")))
     }
 
     /// The pipes of the command that is given now.

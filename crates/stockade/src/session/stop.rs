@@ -132,8 +132,7 @@ impl Live {
         if let Some(process) = Process::hold(shell.pid) {
             process.signal(SIGSTOP);
         }
-        let in_turn = |output: &Output| shell.prints_to(output.name());
-        if shell.channel.has_unread() || (shell.waits() && self.output.as_ref().is_some_and(in_turn)) {
+        if shell.channel.has_unread() {
             Begun::No
         } else if shell.waits() && self.output.as_ref().is_some_and(Output::was_left) {
             Begun::Over
