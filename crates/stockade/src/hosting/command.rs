@@ -7,7 +7,9 @@ use super::message::{Bytes, Then, Told};
 use super::serve::refused;
 use super::wire::Wire;
 use crate::relay::{Feed, Inlet, Outlet, Rest, copy};
-use crate::{Running, Session, SessionCommand, SessionError, SessionInput, SessionRun, Wiring};
+use crate::{
+    CrossError, Running, Session, SessionCommand, SessionError, SessionInput, SessionRun, StartError, Wiring,
+};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -148,6 +150,11 @@ impl Job {
             CommandLine::Shell(text) => {
                 let [input, output, error] = descriptors;
                 let outlets = [outlet(output)?, outlet(error)?];
+                let kind = rustix::fs::fstat(&input).map(|seen| FileType::from_raw_mode(seen.st_mode));
+                if kind == Ok(FileType::Directory) {
+                    let refused = CrossError::Refused { number: 0, what: "is a directory" };
+                    return Err(StartError::from(refused).into());
+                }
                 let null = is_null(&input);
                 let mut command = SessionCommand::new(text);
                 if !null {

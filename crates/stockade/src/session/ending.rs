@@ -4,7 +4,6 @@ use super::house;
 use super::live::{Live, Stage};
 use super::output::Output;
 use super::stop::{Begun, SIGKILL};
-use rustix::io::Errno;
 use std::time::{Duration, SystemTime};
 use stockade_policy::{
     Event, Exit, HostStatistics, NetworkStatistics, Outcome, Usage, Violation, ViolationKind,
@@ -85,11 +84,7 @@ impl Live {
             self.tell(event);
         }
         // Which of our signals it was is of no use to anybody.
-        let exit = match self.given_up {
-            None => exit,
-            Some(Begun::No) => Exit::NotStarted { errno: Errno::PIPE.raw_os_error() },
-            Some(Begun::Perhaps | Begun::Over) => Exit::Signal { signal: SIGKILL },
-        };
+        let exit = if self.given_up.is_some() { Exit::Signal { signal: SIGKILL } } else { exit };
         let exit = self.forced.unwrap_or(exit);
         if self.seat.shell.is_none() {
             let reason = self.why_restarted(exit);

@@ -99,7 +99,12 @@ async fn an_order_that_somebody_else_takes_is_missed() {
         let is_said = why.contains("the command was not run") || why.contains("may not have been run");
         assert!(is_said == ran.stdout.is_empty(), "{why}: {:?}", ran.captured);
         missed += u32::from(!why.is_empty());
-        assert_eq!(sh(&session, "echo here").await.stdout, "here\n");
+        // Who waits beside a shell that was not replaced still does.
+        let mut again = 0;
+        while sh(&session, "echo here").await.stdout != "here\n" {
+            again += 1;
+            assert!(again < 3);
+        }
     }
     assert!(missed > 0);
 }

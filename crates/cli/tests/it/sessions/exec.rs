@@ -43,6 +43,22 @@ fn the_status_is_the_commands_own() {
     });
 }
 
+/// F34 in sessions.
+#[test]
+fn a_directory_is_no_input() {
+    each_caller(|world| {
+        let session = Hosted::new(world, "a", &[]);
+        let dir = || std::fs::File::open(&world.outside).unwrap();
+        for ran in [
+            session.exec().input_from(dir()).shell("cat; touch ran"),
+            session.exec().input_from(dir()).program(["touch", "ran"]),
+        ] {
+            ran.exits(125).complains(&["descriptor 0 is a directory"]);
+        }
+        assert!(!world.ws.join("ran").exists());
+    });
+}
+
 #[test]
 fn input_arrives_whole_and_has_an_end() {
     each_caller(|world| {
