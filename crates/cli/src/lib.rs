@@ -13,6 +13,7 @@ mod overlay;
 mod plan;
 mod presets;
 mod print;
+mod reactor;
 mod run;
 mod session;
 mod srt;

@@ -21,4 +21,4 @@ pub use error::{CreateError, ExecError, StartError};
 pub use linux::{NativeProvider, ProbeResult, hung_up, inherit, probe, unread, watch, watch_reading};
 pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
-pub use teller::{Ear, NetNote, NetProcess, Teller};
+pub use teller::{Concern, Ear, NetNote, NetProcess, Teller};

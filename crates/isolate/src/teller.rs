@@ -1,16 +1,33 @@
 //! How the network's judge, which is not part of a sandbox, tells what happened in it.
 
 use crate::BoxFuture;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use stockade_policy::{GatewayPlan, Reply, RuleRef, ViolationKind};
+
+/// What a refusal is about: a flood of one must not hide the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Concern {
+    /// What may be reached, and everything else.
+    #[default]
+    Reach,
+    /// A secret, or what stands for it.
+    Secret,
+    /// Addresses that a name must not lead to.
+    Address,
+    /// Names that must agree.
+    Agreement,
+}
 
 /// Something about the network that was, or would be, refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetNote {
     /// What was tried.
     pub kind: ViolationKind,
+    /// What it is about.
+    pub concern: Concern,
     /// `host:port`, a name, a request.
     pub subject: String,
     /// Why not, in one sentence.

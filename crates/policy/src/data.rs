@@ -78,10 +78,37 @@ pub(crate) struct UnixSocketEntry {
 
 /// What keeps a command from running without walls.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Commands {
     pub(crate) variables: Vec<String>,
+    pub(crate) merely_named: Vec<MerelyNamed>,
+    pub(crate) files: Vec<String>,
+    /// Programs, and how they look for others.
+    pub(crate) plugins_on_path: BTreeMap<String, String>,
+    pub(crate) globals: BTreeMap<String, Globals>,
     pub(crate) never: Vec<String>,
+}
+
+/// Variables that no program obeys, but for these.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MerelyNamed {
+    pub(crate) variables: Vec<String>,
+    #[serde(default)]
+    pub(crate) programs: Vec<String>,
+    #[serde(rename = "reason")]
+    _reason: String,
+}
+
+/// Options between a program and its command.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Globals {
+    pub(crate) alone: Vec<String>,
+    pub(crate) with_value: Vec<String>,
+    /// Beginnings of values that give commands other names.
+    #[serde(default)]
+    pub(crate) renaming: Vec<String>,
 }
 
 /// A data file that every build carries and a test parses.

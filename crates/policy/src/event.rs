@@ -60,7 +60,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
     },
-    /// A settings file changed and is wrong now: everything stays as it was before.
+    /// A settings file changed and is wrong now: what held before holds, but nothing runs without walls.
     SettingsRejected {
         /// The file.
         file: PathBuf,

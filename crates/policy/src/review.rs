@@ -144,6 +144,8 @@ pub enum ReviewLook {
     Lines(Vec<String>),
     /// Git settings: keys that are not known to be harmless.
     GitSettings,
+    /// What git has still to do: the lines that run programs.
+    GitSteps,
 }
 
 /// The whole of `profiles/review.json`.

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::Sandbox;
-use stockade_policy::{Enforcement, Event, Exit, Outcome, Reply};
+use stockade_policy::{Enforcement, Event, Exit, Notice, NoticeWeight, Outcome, Reply, Usage};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -86,6 +86,17 @@ impl Source {
             Self::Bare(bare) => bare.next().await,
             Self::Over => None,
         }
+    }
+
+    /// What the status does not say: that it was not the command alone that ended. Who had ended by itself would
+    /// have been told with what it used.
+    fn told_of(&self, outcome: &Outcome) -> Option<Event> {
+        let is_walled = matches!(self, Self::Walled(..));
+        let is_untold = outcome.exit == Exit::Signal { signal: SIGKILL } && outcome.usage == Usage::default();
+        (is_walled && is_untold).then(|| {
+            let text = "the sandbox was ended from outside or ran out of memory".to_owned();
+            Event::Notice(Notice { text, weight: NoticeWeight::Warning })
+        })
     }
 
     fn signal(&self, signal: i32) {
@@ -314,7 +325,10 @@ impl Running {
                     self.waiting.begin(ask.clone());
                     return Some(Event::Ask(ask));
                 }
-                Some(Event::Exited(outcome)) => self.last = Some(outcome),
+                Some(Event::Exited(outcome)) => {
+                    self.late.extend(self.source.told_of(&outcome));
+                    self.last = Some(outcome);
+                }
                 Some(event) => return Some(event),
                 None => {
                     self.settle().await;
@@ -374,7 +388,7 @@ impl Running {
         }
         if let Some(network) = self.network.take() {
             let (sums, late) = network.into_sums();
-            self.late = late;
+            self.late.extend(late);
             if let Some(outcome) = &mut self.last {
                 outcome.network = Some(sums);
             }

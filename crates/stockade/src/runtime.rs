@@ -7,7 +7,7 @@ use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
 use crate::network::{self, NetworkError, Opened};
 use crate::records::{Keeper, RecordFault, Recorder};
-use crate::reload::{Following, Reload};
+use crate::reload::{Fault, Following, Reload};
 use crate::routing::{self, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
@@ -112,6 +112,21 @@ pub enum PrepareError {
         /// The rule that decided, where one did.
         rule: Option<RuleRef>,
     },
+    /// It would run without walls by settings that nobody may want any more: their file was changed or removed
+    /// since, and what it says now is wrong.
+    #[error(
+        "refused: {} has changed and is wrong, and until it is in order nothing runs without walls (by the settings from before: {})\n{error}",
+        visible(&file.to_string_lossy()),
+        visible(reason)
+    )]
+    Unsettled {
+        /// The settings file.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: String,
+        /// Why the settings from before wanted no walls.
+        reason: String,
+    },
     /// There is no plan that holds the policy.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -171,7 +186,7 @@ impl Runtime {
     /// The policy in force: what the settings files say now, or what they said before they went wrong. It is
     /// another one whenever they have changed, which `Arc::ptr_eq` tells.
     pub fn policy(&self) -> Arc<Policy> {
-        self.reload.newest()
+        self.reload.newest().0
     }
 
     /// The settings files the policy is made from, and whether a project's were trusted.
@@ -238,8 +253,11 @@ impl Runtime {
 
     /// Asks the policy in force, which comes along, whether a command may run.
     pub(crate) fn judge(&self, request: &Request) -> Result<(Arc<Policy>, Decision), PrepareError> {
-        let policy = self.policy();
+        let (policy, fault) = self.reload.newest();
         let decision = policy.decide(&self.with_walls(&policy, request), &RealFiles);
+        if let (Verdict::Unsandboxed, Some(Fault { file, error })) = (decision.verdict, fault) {
+            return Err(PrepareError::Unsettled { file, error, reason: decision.reason });
+        }
         match decision.verdict {
             Verdict::Refuse => Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule }),
             Verdict::Ask => Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule }),

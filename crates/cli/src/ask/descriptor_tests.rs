@@ -29,6 +29,18 @@ impl Program {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// The number of the next question.
+    async fn is_asked(&mut self) -> u64 {
+        let heard = self.hears().await;
+        assert_eq!(heard["type"], "ask", "{heard}");
+        heard["id"].as_u64().unwrap()
+    }
+
+    /// Says a line in which 1 stands for this number.
+    async fn says_of(&mut self, id: u64, line: &str) {
+        self.says(&line.replace("\"id\":1,", &format!("\"id\":{id},"))).await;
+    }
+
     async fn says(&mut self, line: &str) {
         self.to.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
@@ -45,12 +57,13 @@ async fn a_question_says_everything() {
     let answer = ask(&asker, sample("/a\n\u{202e}{\"id\":1}"));
     let mut heard = program.hears().await;
     let timeout = heard["timeoutMs"].take().as_u64().unwrap();
+    let id = heard["id"].as_u64().unwrap();
     assert!((50_000..=61_000).contains(&timeout), "{timeout}");
     assert_eq!(
         heard,
         json!({
             "type": "ask",
-            "id": 1,
+            "id": id,
             "sandbox": "s1",
             "kind": "read",
             "subject": "/a\n\u{202e}{\"id\":1}",
@@ -68,20 +81,21 @@ async fn a_question_says_everything() {
             "timeoutMs": null,
         })
     );
-    program.says(r#"{"id":1,"answer":"always"}"#).await;
+    program.says_of(id, r#"{"id":1,"answer":"always"}"#).await;
     assert_eq!(answer.await.unwrap(), Reply::Always);
 }
 
 #[tokio::test]
 async fn answers_may_come_in_any_order() {
     let (mut program, asker) = pair();
-    let mut waiting = Vec::new();
+    let (mut waiting, mut ids) = (Vec::new(), Vec::new());
     for id in 1..=3 {
         waiting.push(ask(&asker, Question { id, ..sample("/a") }));
-        assert_eq!(program.hears().await["id"], id);
+        ids.push(program.is_asked().await);
     }
-    program.says("{\"id\":3,\"answer\":\"once\"}\n{\"id\":1,\"answer\":\"deny\"}").await;
-    program.says("{\"id\":2,\"answer\":\"until\",\"until\":9000000000000}").await;
+    let (third, first) = (json!({"id": ids[2], "answer": "once"}), json!({"id": ids[0], "answer": "deny"}));
+    program.says(&format!("{third}\n{first}")).await;
+    program.says_of(ids[1], r#"{"id":1,"answer":"until","until":9000000000000}"#).await;
     let mut replies = Vec::new();
     for answer in waiting {
         replies.push(answer.await.unwrap());
@@ -93,27 +107,27 @@ async fn answers_may_come_in_any_order() {
 async fn forged_lines_are_errors_and_the_question_stays() {
     let (mut program, asker) = pair();
     let answer = ask(&asker, sample("/a"));
-    program.hears().await;
+    let asked = program.is_asked().await;
     for (line, id) in [
         ("nonsense".to_owned(), Value::Null),
         (r#"{"id":77,"answer":"once"}"#.to_owned(), json!(77)),
-        (r#"{"id":1,"answer":"allow"}"#.to_owned(), json!(1)),
-        (r#"{"id":1,"answer":"deny","answer":"once"}"#.to_owned(), json!(1)),
-        (r#"{"id":1,"answer":"until","until":1}"#.to_owned(), json!(1)),
+        (r#"{"id":1,"answer":"allow"}"#.to_owned(), json!(asked)),
+        (r#"{"id":1,"answer":"deny","answer":"once"}"#.to_owned(), json!(asked)),
+        (r#"{"id":1,"answer":"until","until":1}"#.to_owned(), json!(asked)),
         (format!("{{\"id\":1,\"answer\":\"once\",\"x\":\"{}\"}}", "x".repeat(LONGEST)), Value::Null),
         ("\u{0}".to_owned(), Value::Null),
     ] {
-        program.says(&line).await;
+        program.says_of(asked, &line).await;
         let heard = program.hears().await;
         assert_eq!((&heard["type"], &heard["id"]), (&json!("error"), &id), "{heard}");
         assert!(heard["message"].as_str().is_some_and(|message| !message.is_empty()));
         assert!(!answer.is_finished());
     }
     program.says("").await;
-    program.says(r#"{"id":1,"answer":"session"}"#).await;
+    program.says_of(asked, r#"{"id":1,"answer":"session"}"#).await;
     assert_eq!(answer.await.unwrap(), Reply::Session);
     // Answered is answered.
-    program.says(r#"{"id":1,"answer":"always"}"#).await;
+    program.says_of(asked, r#"{"id":1,"answer":"always"}"#).await;
     assert_eq!(program.hears().await["type"], "error");
 }
 
@@ -121,12 +135,14 @@ async fn forged_lines_are_errors_and_the_question_stays() {
 async fn what_was_not_offered_is_not_taken() {
     let (mut program, asker) = pair();
     let answer = ask(&asker, Question { settings: None, ..sample("/a") });
-    assert_eq!(program.hears().await["options"], json!(["once", "session", "deny"]));
+    let heard = program.hears().await;
+    assert_eq!(heard["options"], json!(["once", "session", "deny"]));
+    let id = heard["id"].as_u64().unwrap();
     for line in [r#"{"id":1,"answer":"always"}"#, r#"{"id":1,"answer":"until","until":9000000000000}"#] {
-        program.says(line).await;
+        program.says_of(id, line).await;
         assert_eq!(program.hears().await["type"], "error");
     }
-    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    program.says_of(id, r#"{"id":1,"answer":"once"}"#).await;
     assert_eq!(answer.await.unwrap(), Reply::Once);
 }
 
@@ -134,10 +150,10 @@ async fn what_was_not_offered_is_not_taken() {
 async fn a_withdrawn_question_is_told() {
     let (mut program, asker) = pair();
     let answer = ask(&asker, sample("/a"));
-    program.hears().await;
+    let id = program.is_asked().await;
     answer.abort();
-    assert_eq!(program.hears().await, json!({"type": "expired", "id": 1}));
-    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    assert_eq!(program.hears().await, json!({"type": "expired", "id": id}));
+    program.says_of(id, r#"{"id":1,"answer":"once"}"#).await;
     assert_eq!(program.hears().await["type"], "error");
 }
 
@@ -145,9 +161,9 @@ async fn a_withdrawn_question_is_told() {
 async fn the_end_of_the_input_is_a_no_from_then_on() {
     let (mut program, asker) = pair();
     let answer = ask(&asker, sample("/a"));
-    program.hears().await;
+    let id = program.is_asked().await;
     // A last line without its end is not an answer.
-    program.to.write_all(br#"{"id":1,"answer":"once"}"#).await.unwrap();
+    program.to.write_all(format!("{{\"id\":{id},\"answer\":\"once\"}}").as_bytes()).await.unwrap();
     drop(program.to);
     assert_eq!(answer.await.unwrap(), Reply::Deny);
     let later = ask(&asker, Question { id: 2, ..sample("/b") });
@@ -158,10 +174,37 @@ async fn the_end_of_the_input_is_a_no_from_then_on() {
 async fn a_program_that_never_reads_is_not_waited_for() {
     let (mut program, asker) = pair();
     let answer = ask(&asker, sample("/a"));
-    program.hears().await;
+    let id = program.is_asked().await;
     for _ in 0..4000 {
         program.says("nonsense").await;
     }
-    program.says(r#"{"id":1,"answer":"once"}"#).await;
+    program.says_of(id, r#"{"id":1,"answer":"once"}"#).await;
     assert_eq!(answer.await.unwrap(), Reply::Once);
+}
+
+/// An answer that was meant for another question, of this run or of one before it, must not fit by its number.
+#[tokio::test]
+async fn what_was_said_before_the_question_does_not_count() {
+    let (mut program, asker) = pair();
+    for id in 0..20 {
+        program.says_of(id, r#"{"id":1,"answer":"always"}"#).await;
+    }
+    let answer = ask(&asker, sample("/a"));
+    let id = program.is_asked().await;
+    for _ in 0..20 {
+        let heard = program.hears().await;
+        assert_eq!(heard["message"], "no such question is open", "{heard}");
+    }
+    // Nor does the number after it.
+    program.says_of(id + 1, r#"{"id":1,"answer":"always"}"#).await;
+    assert_eq!(program.hears().await["type"], "error");
+    let next = ask(&asker, Question { id: 2, ..sample("/b") });
+    let other = program.is_asked().await;
+    assert_ne!(other, id + 1);
+    assert!(!answer.is_finished() && !next.is_finished());
+    for id in [id, other] {
+        assert!(id < NUMBERS);
+        program.says_of(id, r#"{"id":1,"answer":"once"}"#).await;
+    }
+    assert_eq!((answer.await.unwrap(), next.await.unwrap()), (Reply::Once, Reply::Once));
 }

@@ -54,8 +54,7 @@ pub(crate) fn main(form: Form) -> ExitCode {
 }
 
 fn trials() -> Result<Vec<Finding>, TrialError> {
-    let reactor =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(TrialError::Reactor)?;
+    let reactor = crate::reactor::build().map_err(TrialError::Reactor)?;
     let stage = Stage::build()?;
     let runtime = stage.runtime()?;
     let mut findings = Vec::new();

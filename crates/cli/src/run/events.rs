@@ -1,11 +1,11 @@
 //! `--events`: what happens, as JSON lines.
 
+use super::place::{Place, PlaceError};
 use crate::descriptor::{Wanted, check};
 use rustix::fs::{Mode, OFlags};
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use stockade::{Event, Outlet};
+use stockade::{Event, Mount, Outlet};
 
 /// Where events are to go.
 pub(crate) enum EventsPlace {
@@ -24,19 +24,20 @@ pub(super) struct EventLog {
 /// The events have nowhere to go.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EventsError {
-    #[error("cannot write events to {target}: {source}; nothing was run{}", hint(source))]
-    Open { target: String, source: io::Error },
+    #[error("cannot write events to {target}: {source}; nothing was run{}", source.hint())]
+    Open { target: String, source: PlaceError },
 }
 
 impl EventLog {
-    pub(super) fn open(place: EventsPlace) -> Result<Self, EventsError> {
+    pub(super) fn open(place: EventsPlace, mounts: &[Mount]) -> Result<Self, EventsError> {
         let (name, opened) = match place {
             EventsPlace::Descriptor(descriptor, number) => {
-                (format!("descriptor {number}"), check(&descriptor, Wanted::Writing).map(|()| descriptor))
+                let checked = check(&descriptor, Wanted::Writing).map(|()| descriptor);
+                (format!("descriptor {number}"), checked.map_err(PlaceError::from))
             }
-            EventsPlace::File(path) => (path.display().to_string(), create(&path)),
+            EventsPlace::File(path) => (path.display().to_string(), create(&path, mounts)),
         };
-        let outlet = opened.and_then(Outlet::new);
+        let outlet = opened.and_then(|opened| Ok(Outlet::new(opened)?));
         let outlet = outlet.map_err(|source| EventsError::Open { target: name, source })?;
         Ok(Self { outlet: Some(outlet), queue: Vec::new() })
     }
@@ -66,7 +67,7 @@ impl EventLog {
 }
 
 /// An earlier command may have left a link under this name that leads to a file of ours.
-fn create(path: &Path) -> io::Result<OwnedFd> {
+fn create(path: &Path, mounts: &[Mount]) -> Result<OwnedFd, PlaceError> {
     let flags = OFlags::WRONLY
         | OFlags::CREATE
         | OFlags::TRUNC
@@ -74,15 +75,8 @@ fn create(path: &Path) -> io::Result<OwnedFd> {
         | OFlags::NOFOLLOW
         | OFlags::CLOEXEC
         | OFlags::NOCTTY;
-    Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?)
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    if error.raw_os_error() == Some(libc::ELOOP) {
-        "\nhint: it is a symbolic link; name the file itself, or use fd:N"
-    } else {
-        ""
-    }
+    let Place { directory, name } = Place::find(path, mounts)?;
+    Ok(rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o644))?)
 }
 
 #[cfg(test)]
@@ -93,7 +87,7 @@ mod tests {
     async fn each_event_is_one_line() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("events");
-        let mut log = EventLog::open(EventsPlace::File(path.clone())).unwrap();
+        let mut log = EventLog::open(EventsPlace::File(path.clone()), &[]).unwrap();
         log.push(&Event::Started { sandbox: "s".into(), pid: 2 });
         log.push(&Event::Truncated { limit: 10 });
         log.flush().await;
@@ -108,7 +102,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("events");
         std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
-        let error = EventLog::open(EventsPlace::File(path)).err().unwrap();
+        let error = EventLog::open(EventsPlace::File(path), &[]).err().unwrap();
         assert!(error.to_string().contains("hint: it is a symbolic link"), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 mod asking;
 mod closing;
 mod events;
+mod place;
 mod raw;
 mod reloads;
 mod report;
@@ -18,6 +19,7 @@ use crate::ask::Stage;
 use crate::config::Warnings;
 use crate::descriptor::claim;
 use crate::overlay::Held;
+use crate::reactor;
 use crate::refuse;
 use crate::status;
 use crate::sys;
@@ -220,7 +222,7 @@ pub(crate) fn runtime(
 pub(crate) fn perform(job: Job) -> ExitCode {
     let (voice, refused) = (job.voice, job.refused);
     let ready = job.runtime.get_ready();
-    let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let reactor = reactor::build();
     let result = match reactor {
         Ok(reactor) => {
             let result = reactor.block_on(run(job));
@@ -247,8 +249,8 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     announce(voice, &runtime, &prepared);
     let plan = Arc::clone(&prepared.plan);
     let Wired { wiring, terminal, shown } = wiring::choose(tty, inherit, &prepared, stage.as_ref())?;
-    let mut log = events.map(EventLog::open).transpose()?;
-    let report = report.map(Report::prepare).transpose()?;
+    let mut log = events.map(|place| EventLog::open(place, &plan.mounts)).transpose()?;
+    let report = report.map(|path| Report::prepare(path, &plan.mounts)).transpose()?;
     let reviewing = Reviewing::begin(review, &prepared)?;
 
     let mut early = None;
@@ -293,11 +295,17 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
         voice.warning(fault);
     }
     match end {
-        End::Told(outcome) => {
+        End::Told(outcome, said) => {
             if let Some(report) = report {
                 report.write(&outcome)?;
             }
             let program = Program { name: &name, not_found_hint: not_found_hint.as_deref() };
+            for notice in said {
+                match notice.weight {
+                    NoticeWeight::Warning => voice.error(visible(&notice.text)),
+                    NoticeWeight::Detail => voice.detail(visible(&notice.text)),
+                }
+            }
             closing::say_of(voice, &program, &plan.limits, &outcome, runtime.ignored());
             if runtime.unasked() > 0 {
                 let count = runtime.unasked();

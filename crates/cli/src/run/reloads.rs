@@ -62,7 +62,7 @@ fn words(event: &Event) -> Vec<Word> {
             let file = file.to_string_lossy();
             let file = visible(&file);
             vec![Word::Warning(format!(
-                "{file} has changed and is wrong; the settings from before hold\n{error}"
+                "{file} has changed and is wrong; the settings from before hold, and nothing runs without walls until it is in order\n{error}"
             ))]
         }
         Event::SettingsReloaded { files, mended, applied, later, notices } => {

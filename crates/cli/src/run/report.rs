@@ -1,49 +1,37 @@
 //! `--report`: the outcome as JSON, whole or not at all.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use super::place::{Place, PlaceError};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use stockade::Outcome;
+use std::path::PathBuf;
+use stockade::{Mount, Outcome};
 
 /// A place for the report, held since before the command started: a command that puts a link in the
 /// way later does not lead us elsewhere.
 pub(super) struct Report {
     path: PathBuf,
-    directory: OwnedFd,
-    name: OsString,
+    place: Place,
 }
 
 /// The report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReportError {
-    #[error("cannot write a report to {}: {source}; nothing was run", path.display())]
-    Place { path: PathBuf, source: io::Error },
+    #[error("cannot write a report to {}: {source}; nothing was run{}", path.display(), source.hint())]
+    Place { path: PathBuf, source: PlaceError },
     #[error("the command ran, but its report could not be written to {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
 }
 
 impl Report {
-    pub(super) fn prepare(path: PathBuf) -> Result<Self, ReportError> {
-        let open = || {
-            let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
-            let parent = match path.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty())?;
-            if rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|seen| rustix::fs::FileType::from_raw_mode(seen.st_mode).is_dir())
-            {
-                return Err(io::ErrorKind::IsADirectory.into());
+    pub(super) fn prepare(path: PathBuf, mounts: &[Mount]) -> Result<Self, ReportError> {
+        match Place::find(&path, mounts) {
+            Ok(place) if place.is_directory() => {
+                let source = io::Error::from(io::ErrorKind::IsADirectory).into();
+                Err(ReportError::Place { path, source })
             }
-            Ok((directory, name))
-        };
-        match open() {
-            Ok((directory, name)) => Ok(Self { path, directory, name }),
+            Ok(place) => Ok(Self { path, place }),
             Err(source) => Err(ReportError::Place { path, source }),
         }
     }
@@ -51,25 +39,26 @@ impl Report {
     /// Written beside its place and moved there, so that no reader sees half of it.
     pub(super) fn write(self, outcome: &Outcome) -> Result<(), ReportError> {
         let mut draft = OsString::from(".");
-        draft.push(&self.name);
+        draft.push(&self.place.name);
         draft.push(format!(".{}", std::process::id()));
         let result = self.write_as(&draft, outcome);
         if result.is_err() {
-            let _ = rustix::fs::unlinkat(&self.directory, &draft, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.place.directory, &draft, AtFlags::empty());
         }
         result.map_err(|source| ReportError::Write { path: self.path, source })
     }
 
     fn write_as(&self, draft: &OsString, outcome: &Outcome) -> io::Result<()> {
+        let Place { directory, name } = &self.place;
         // Whatever a command left under the draft's name is not ours to follow or to fill.
-        let _ = rustix::fs::unlinkat(&self.directory, draft, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(directory, draft, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.directory, draft, flags, Mode::from_raw_mode(0o644))?;
+        let file = rustix::fs::openat(directory, draft, flags, Mode::from_raw_mode(0o644))?;
         let mut file = File::from(file);
         let mut text = serde_json::to_vec_pretty(outcome)?;
         text.push(b'\n');
         file.write_all(&text)?;
-        rustix::fs::renameat(&self.directory, draft, &self.directory, &self.name)?;
+        rustix::fs::renameat(directory, draft, directory, name)?;
         Ok(())
     }
 }
@@ -105,7 +94,7 @@ mod tests {
         let victim = place.path().join("victim");
         std::fs::write(&victim, "untouched").unwrap();
         let path = place.path().join("report.json");
-        let report = Report::prepare(path.clone()).unwrap();
+        let report = Report::prepare(path.clone(), &[]).unwrap();
         std::os::unix::fs::symlink(&victim, &path).unwrap();
         let draft = place.path().join(format!(".report.json.{}", std::process::id()));
         std::os::unix::fs::symlink(&victim, &draft).unwrap();
@@ -120,8 +109,8 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_is_refused_beforehand() {
         let place = tempfile::tempdir().unwrap();
-        assert!(Report::prepare(place.path().join("absent/report")).is_err());
-        assert!(Report::prepare(place.path().to_owned()).is_err());
-        assert!(Report::prepare("/".into()).is_err());
+        assert!(Report::prepare(place.path().join("absent/report"), &[]).is_err());
+        assert!(Report::prepare(place.path().to_owned(), &[]).is_err());
+        assert!(Report::prepare("/".into(), &[]).is_err());
     }
 }

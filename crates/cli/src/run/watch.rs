@@ -7,7 +7,7 @@ use super::shown::Shown;
 use super::signals::Signals;
 use super::terminal::{Said, Terminal};
 use std::time::Duration;
-use stockade::{Event, Outcome, Running};
+use stockade::{Event, Notice, Outcome, Running};
 use tokio::time::{Instant, sleep_until};
 
 /// A cancelled command is killed after two seconds; then only a reader that does not read can hold us.
@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// How it ended.
 pub(super) enum End {
-    /// With an outcome.
-    Told(Box<Outcome>),
+    /// With an outcome, and with what else was said about the run.
+    Told(Box<Outcome>, Vec<Notice>),
     /// Cancelled with this signal, and not waited for to the last word.
     GivenUp(i32),
     /// The engine went away.
@@ -33,6 +33,7 @@ pub(super) async fn watch(
     reloads: &mut Reloads,
 ) -> End {
     let mut cancelled: Option<(i32, Instant)> = None;
+    let mut said = Vec::new();
     let end = loop {
         tokio::select! {
             biased;
@@ -61,8 +62,10 @@ pub(super) async fn watch(
                         notices.into_iter().for_each(|notice| log.push(&Event::Notice(notice)));
                         log.push(&event);
                     }
-                    if let Event::Exited(outcome) = event {
-                        break End::Told(outcome);
+                    match event {
+                        Event::Exited(outcome) => break End::Told(outcome, said),
+                        Event::Notice(notice) => said.push(notice),
+                        _ => {}
                     }
                 }
             },

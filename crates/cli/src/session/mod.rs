@@ -45,7 +45,7 @@ fn place() -> SessionPlace {
 
 /// Runs something that waits.
 fn wait<T>(act: impl Future<Output = Result<T, SessionRefusal>>) -> Result<T, SessionRefusal> {
-    let reactor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let reactor = crate::reactor::build()?;
     let result = reactor.block_on(act);
     // A reader that never reads must not keep us here.
     reactor.shutdown_background();

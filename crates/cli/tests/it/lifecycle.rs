@@ -188,9 +188,29 @@ fn the_first_process_is_killed() {
         live.first_output(SOON);
         kill(first_process(world, &live), SIGKILL).unwrap();
         let ran = live.finish(SOON);
-        assert!([125, 137].contains(&ran.code()), "neither 125 nor 137{ran}");
-        ran.keeps_calm();
+        ran.exits(137).complains(&["the sandbox was ended from outside or ran out of memory"]).keeps_calm();
         nothing_left(world, "after SIGKILL of the first process");
+        // A command that ends itself is its own business.
+        let ran = world.run().shell("kill -9 $$");
+        assert_eq!((ran.code(), ran.err().as_str()), (137, ""), "{ran}");
+    });
+}
+
+/// Some of what needs a descriptor panics without one.
+#[test]
+fn too_few_descriptors_are_told_before_anything() {
+    each_caller(|world| {
+        let stockade = binaries().stockade.display();
+        for limit in [6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24] {
+            let line = format!("ulimit -n {limit}; exec {stockade} run -q -c 'echo ok'");
+            let ran = world.bare("/bin/sh").opts(["-c", &line]).go();
+            ran.exits(125)
+                .complains(&["files that may be open at once", "hint: raise the limit: ulimit -n 64"]);
+            assert_eq!(ran.out(), "", "{ran}");
+            ran.keeps_calm();
+        }
+        let line = format!("ulimit -n 64; exec {stockade} run -q -c 'echo ok'");
+        assert_eq!(world.bare("/bin/sh").opts(["-c", &line]).go().exits(0).out(), "ok\n");
     });
 }
 

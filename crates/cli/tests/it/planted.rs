@@ -308,3 +308,30 @@ fn chains_of_protected_links_hold() {
         answers[4].ok();
     });
 }
+
+/// A link that an earlier command put in the place of a directory does not lead reports and events elsewhere.
+#[test]
+fn reports_and_events_follow_no_planted_directory() {
+    each_caller(|world| {
+        let elsewhere = world.dir(world.outside.join("elsewhere"));
+        world.run().probe(act!["symlink", &elsewhere, "rdir"]).ok();
+        for option in ["--report", "--events"] {
+            for path in ["rdir/out.json".into(), world.ws.join("rdir/out.json")] {
+                let ran = world.run().with(option, &path).shell("echo ran");
+                ran.refused_to_start(&[
+                    "rdir is a symbolic link in a directory that commands may write",
+                    "hint: ",
+                ]);
+                assert_eq!(ran.out(), "", "{ran}");
+            }
+        }
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        // A real directory is as good as ever, and so is a link of the person's own elsewhere.
+        world.dir("real");
+        let link = world.link(&elsewhere, world.outside.join("mine"));
+        for path in [world.ws.join("real/out.json"), link.join("out.json")] {
+            world.run().with("--report", &path).shell("exit 0").exits(0);
+            assert!(fs::read_to_string(&path).unwrap().contains("exitCode"));
+        }
+    });
+}

@@ -1,7 +1,8 @@
-//! Which refusals of a command are kept: the first ones, some of each kind in any case, and the newest. What
-//! lies between is counted.
+//! Which refusals of a command are kept: the first ones, some of each kind and concern in any case, and the
+//! newest. What lies between is counted.
 
 use super::broker::{Shares, Telling};
+use crate::Concern;
 use std::collections::VecDeque;
 use stockade_policy::Violation;
 
@@ -24,9 +25,9 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Keeps a refusal; whether it is to be told now.
-    pub(super) fn keep(&mut self, violation: &Violation) -> Telling {
+    pub(super) fn keep(&mut self, violation: &Violation, concern: Concern) -> Telling {
         self.last = Some(violation.clone());
-        let telling = self.shares.take(violation.kind, &violation.subject);
+        let telling = self.shares.take(violation.kind, concern, &violation.subject);
         match telling {
             Telling::InFull => self.told.push(violation.clone()),
             Telling::AsOneMore => {
@@ -87,16 +88,19 @@ mod tests {
         }
     }
 
+    fn keep(kept: &mut Kept, seq: u64, concern: Concern) -> Telling {
+        kept.keep(&violation(seq, ViolationKind::Connect), concern)
+    }
+
     #[test]
     fn the_first_and_the_newest_are_kept() {
         let mut kept = Kept::default();
-        let told =
-            (1..=3000).filter(|seq| kept.keep(&violation(*seq, ViolationKind::Connect)) == Telling::InFull);
+        let told = (1..=3000).filter(|seq| keep(&mut kept, *seq, Concern::Reach) == Telling::InFull);
         let told = told.count() as u64;
         assert!((500..2000).contains(&told));
         // Another kind comes after the flood and is told at once.
-        assert_eq!(kept.keep(&violation(3001, ViolationKind::Read)), Telling::InFull);
-        assert_eq!(kept.keep(&violation(3002, ViolationKind::Connect)), Telling::AsOneMore);
+        assert_eq!(kept.keep(&violation(3001, ViolationKind::Read), Concern::Reach), Telling::InFull);
+        assert_eq!(keep(&mut kept, 3002, Concern::Reach), Telling::AsOneMore);
         kept.count();
         assert_eq!(kept.last().map(|last| last.seq), Some(3002));
         let untold: Vec<u64> = kept.untold().iter().map(|one| one.seq).collect();
@@ -108,5 +112,23 @@ mod tests {
         assert_eq!(all, (1..=told).chain(2902..=3002).collect::<Vec<_>>());
         assert_eq!(more, 3003 - all.len() as u64);
         assert_eq!(kept.take(), (vec![], 0));
+    }
+
+    /// What is about something else than the flood is told, though it is of the same kind.
+    #[test]
+    fn a_flood_hides_no_other_concern() {
+        let mut kept = Kept::default();
+        (1..=1500).for_each(|seq| {
+            keep(&mut kept, seq, Concern::Reach);
+        });
+        for (seq, concern) in [(1501, Concern::Secret), (1502, Concern::Address), (1503, Concern::Agreement)]
+        {
+            assert_eq!(keep(&mut kept, seq, concern), Telling::InFull, "{concern:?}");
+        }
+        (1504..=3000).for_each(|seq| {
+            keep(&mut kept, seq, Concern::Reach);
+        });
+        let (all, _) = kept.take();
+        assert!((1501..=1503).all(|seq| all.iter().any(|one| one.seq == seq)));
     }
 }

@@ -273,6 +273,7 @@ pub(crate) fn noted(note: NetNote, who: Option<Who>) -> Noted {
         session,
         program,
         kind: note.kind,
+        concern: note.concern,
         subject: note.subject,
         reason: note.reason,
         rule: note.rule,

@@ -5,7 +5,7 @@ use super::kept::Kept;
 use super::sandbox::{Heard, Job};
 use super::wire::{Order, Report};
 use crate::running::Wish;
-use crate::{Afterwards, Command, Running};
+use crate::{Afterwards, Command, Concern, Running};
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -184,12 +184,13 @@ impl Follower {
 
     /// Something was refused.
     async fn refused(&mut self, noted: Noted) {
+        let concern = noted.concern;
         let violation = self.told_by_broker(noted);
-        self.keep(violation).await;
+        self.keep(violation, concern).await;
     }
 
-    async fn keep(&mut self, violation: Violation) {
-        if self.kept.keep(&violation) == Telling::InFull {
+    async fn keep(&mut self, violation: Violation, concern: Concern) {
+        if self.kept.keep(&violation, concern) == Telling::InFull {
             let _ = self.events.send(Event::Violation(violation)).await;
         }
     }
@@ -215,7 +216,7 @@ impl Follower {
         self.pump.job.shared.reply(id, reply);
         let _ = self.events.send(Event::Answered { id, reply }).await;
         if reply == Reply::Deny {
-            self.keep(violation).await;
+            self.keep(violation, Concern::default()).await;
         }
     }
 
@@ -250,7 +251,7 @@ impl Follower {
             self.forced = Some(Exit::TimedOut);
             let subject = format!("maxExecutionTime {} ms", limit.as_millis());
             let violation = self.violation(subject);
-            self.keep(violation).await;
+            self.keep(violation, Concern::default()).await;
         }
         self.kill_all().await;
     }

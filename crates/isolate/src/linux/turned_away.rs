@@ -4,7 +4,7 @@ use super::broker::{Away, Noted, Telling, Transport};
 use super::notes::{Becomes, noted};
 use super::sandbox::{Heard, Shared};
 use super::undelivered::{Datagram, Left};
-use crate::{Attendant, NetNote, NetProcess, TurnedAway};
+use crate::{Attendant, Concern, NetNote, NetProcess, TurnedAway};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -146,6 +146,7 @@ impl Shared {
         let away = Away { to: SocketAddr::new(to.ip().to_canonical(), to.port()), over: Transport::Udp };
         let note = NetNote {
             kind: ViolationKind::Connect,
+            concern: Concern::default(),
             subject: self.in_words(away).1,
             reason: NO_DATAGRAMS.to_owned(),
             rule: None,

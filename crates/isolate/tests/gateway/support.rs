@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use stockade_isolate::{
-    Command, DoorSocket, DoorSocketKind, NativeProvider, NetNote, Provider, Running, Sandbox,
+    Command, Concern, DoorSocket, DoorSocketKind, NativeProvider, NetNote, Provider, Running, Sandbox,
 };
 use stockade_policy::{
     BrokerPlan, Event, FileKind, GatewayPlan, Identity, Limits, Mount, MountKind, NetworkPlan, Outcome, Plan,
@@ -121,6 +121,7 @@ pub(crate) fn listener(socket: rustix::fd::OwnedFd) -> tokio::net::TcpListener {
 pub(crate) fn note(subject: &str) -> NetNote {
     NetNote {
         kind: ViolationKind::Connect,
+        concern: Concern::default(),
         subject: subject.into(),
         reason: "not on any list".into(),
         rule: None,

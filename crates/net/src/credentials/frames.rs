@@ -6,7 +6,6 @@
 use super::scrub::Scrubber;
 use bytes::Bytes;
 use std::ops::Range;
-use std::task::{Context, Poll, ready};
 
 /// Bytes held back because a value may have begun before them.
 const MOST_HELD: usize = 4 << 20;
@@ -92,20 +91,7 @@ impl FrameScrubber {
             }
             self.end();
         }
-        let sure = self.scrubber.withheld();
-        self.settle(sure);
-        self.passed_on()
-    }
-
-    /// What was held back and has waited long enough, while nothing comes.
-    pub(crate) fn poll_ripe(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, FrameError>> {
-        let sure = ready!(self.scrubber.poll_withheld(cx));
-        self.settle(sure);
-        Poll::Ready(self.passed_on())
-    }
-
-    /// What waits for nothing.
-    fn passed_on(&mut self) -> Result<Bytes, FrameError> {
+        self.settle();
         let sure = match (&self.at, self.open.first()) {
             (_, Some(open)) => open.start,
             (At::Content { part: Part::Word { start }, .. }, None) => *start,
@@ -189,9 +175,10 @@ impl FrameScrubber {
         }
     }
 
-    /// What comes before this is settled, the rest of the present message stays open.
-    fn settle(&mut self, sure: u64) {
-        let mut left = usize::try_from(sure.saturating_sub(self.settled)).unwrap_or(usize::MAX);
+    /// The last word of the present message stays open, whatever it is.
+    fn settle(&mut self) {
+        let sure = self.scrubber.withheld().saturating_sub(self.settled);
+        let mut left = usize::try_from(sure).unwrap_or(usize::MAX);
         self.open.retain_mut(|open| {
             let part = left.min(open.len());
             left -= part;

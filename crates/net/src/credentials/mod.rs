@@ -10,7 +10,6 @@ mod frames;
 mod inject;
 mod needles;
 mod place;
-mod quiet;
 mod replace;
 mod scrub;
 mod secret;
@@ -22,12 +21,13 @@ mod stray;
 mod trail;
 mod vault;
 mod watch;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use aws::Signing;
-pub(crate) use frames::{FrameError, FrameScrubber};
+pub(crate) use frames::FrameScrubber;
 pub(crate) use inject::{Channel, RequestBody};
 pub(crate) use replace::Replacer;
 pub(crate) use scrub::Scrubber;

@@ -4,16 +4,15 @@
 //! its stand-in on the way in, cut or repeated to the same length, so that lengths and ranges still hold. In
 //! which spellings it is found is said in [`spellings`](super::spellings).
 
-use super::quiet::Quiet;
 use super::vault::{Store, Vault};
 use super::watch::{Course, Sighting};
+use super::words::Words;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE};
 use http::{StatusCode, response};
 use hyper::ext::ReasonPhrase;
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use stockade_policy::Target;
 
 /// Covers real values in one answer. Give it every piece of the body in order, then finish.
@@ -21,9 +20,9 @@ pub(crate) struct Scrubber {
     store: Arc<Store>,
     /// What was read.
     course: Course,
+    words: Words,
     /// The end of it, in which a real value may have begun.
     held: Vec<u8>,
-    quiet: Quiet,
     slices: Slices,
 }
 
@@ -46,8 +45,8 @@ impl Vault {
         };
         let slices = if sent.iter().all(names_keys) { Slices::Passed } else { Slices::Refused };
         let store = Arc::clone(&self.store);
-        let (course, quiet) = (Course::default(), Quiet::default());
-        (!sent.is_empty()).then(|| Scrubber { store, course, held: Vec::new(), quiet, slices })
+        let (course, words) = (Course::default(), Words::default());
+        (!sent.is_empty()).then(|| Scrubber { store, course, words, held: Vec::new(), slices })
     }
 }
 
@@ -101,10 +100,11 @@ impl Scrubber {
         }
     }
 
-    /// Takes a piece and gives what can be passed on: all but the last bytes, whatever they are.
+    /// Takes a piece and gives what can be passed on: all but the last word, whatever it is.
     pub(crate) fn push(&mut self, piece: Bytes) -> Bytes {
         let sightings = self.read(&piece);
-        if self.hold() == 0 {
+        let withheld = self.withheld();
+        if self.held.is_empty() && sightings.is_empty() && withheld == self.course.at {
             return piece;
         }
         let mut text = std::mem::take(&mut self.held);
@@ -113,18 +113,9 @@ impl Scrubber {
         for sighting in sightings {
             self.cover(sighting, from, &mut text);
         }
-        self.held = text.split_off(text.len().saturating_sub(self.hold()));
-        self.quiet.passed_on(from + text.len() as u64);
+        let sure = usize::try_from(withheld.saturating_sub(from)).unwrap_or(usize::MAX);
+        self.held = text.split_off(sure.min(text.len()));
         text.into()
-    }
-
-    /// What was held back and has waited long enough, while nothing comes.
-    pub(crate) fn poll_ripe(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
-        let ripe = ready!(self.quiet.poll(cx));
-        let from = self.course.at - self.held.len() as u64;
-        let count = usize::try_from(ripe.saturating_sub(from)).unwrap_or(usize::MAX);
-        let rest = self.held.split_off(count.min(self.held.len()));
-        Poll::Ready(std::mem::replace(&mut self.held, rest).into())
     }
 
     /// What was held back. Nothing more comes.
@@ -132,33 +123,22 @@ impl Scrubber {
         std::mem::take(&mut self.held).into()
     }
 
-    /// Reads on, and gives what is to be covered.
+    /// Reads on, and gives the values that have ended.
     pub(super) fn read(&mut self, text: &[u8]) -> Vec<Sighting> {
-        let sightings = self.store.spellings().watch.read(&mut self.course, text);
-        self.quiet.heard(self.course.at);
-        sightings
+        let spellings = self.store.spellings();
+        self.words.read(spellings.reach, text);
+        spellings.watch.read(&mut self.course, text)
     }
 
     /// Forgets what was read: what comes now is another text.
     pub(super) fn begin_anew(&mut self) {
         self.course = Course::default();
-        self.quiet.begin_anew();
+        self.words = Words::default();
     }
 
     /// From where on what was read may not be passed on yet.
-    pub(super) fn withheld(&mut self) -> u64 {
-        let withheld = self.course.at.saturating_sub(self.hold() as u64);
-        self.quiet.passed_on(withheld);
-        withheld
-    }
-
-    /// The same once it has waited long enough.
-    pub(super) fn poll_withheld(&mut self, cx: &mut Context<'_>) -> Poll<u64> {
-        self.quiet.poll(cx)
-    }
-
-    fn hold(&self) -> usize {
-        self.store.spellings().watch.hold()
+    pub(super) fn withheld(&self) -> u64 {
+        self.words.withheld(self.store.spellings().reach)
     }
 
     /// Covers a value in a text that begins at `from`.

@@ -1,8 +1,10 @@
 //! The ways in which a real value may come back, as far as they can be known beforehand.
 
+use super::escapes::LONGEST;
 use super::place::Place;
 use super::vault::Kept;
-use super::watch::{Course, Value, Watch, Written, half};
+use super::watch::{Course, Value, Watch, Written};
+use super::words::Reach;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
@@ -16,15 +18,21 @@ pub(super) struct Spellings {
     pub(super) watch: Watch,
     /// In the names of headers, which have no capital letters any more.
     in_names: Watch,
+    /// How far they may reach.
+    pub(super) reach: Reach,
 }
 
 impl Spellings {
     pub(super) fn of(entries: &[Kept]) -> Self {
-        let (mut all, mut in_names) = (Vec::new(), Vec::new());
+        let (mut all, mut in_names, mut reach) = (Vec::new(), Vec::new(), Reach::default());
         for kept in entries {
             let (real, stand_in) = (kept.entry.real.reveal(), kept.entry.stand_in.as_str().as_bytes());
-            let unknown = unknown(real, stand_in).into_iter().filter(|part| part.real.len() >= SHORTEST);
-            for value in unknown.flat_map(|part| written(&part)) {
+            if real.len() < SHORTEST {
+                continue;
+            }
+            // No other spelling takes as much: base64 of six bytes for a letter takes eight, and line ends.
+            reach = reach.with(real, LONGEST);
+            for value in in_cases(real).iter().flat_map(|real| written(real, stand_in)) {
                 let is_same = |known: &Value| known.written == value.written && known.text == value.text;
                 if !all.iter().any(is_same) {
                     in_names.push(Value { text: small(&value), cover: Vec::new(), ..value });
@@ -32,7 +40,7 @@ impl Spellings {
                 }
             }
         }
-        Self { watch: Watch::new(all), in_names: Watch::new(in_names) }
+        Self { watch: Watch::new(all), in_names: Watch::new(in_names), reach }
     }
 
     /// Whether the name of a header holds a value, in whatever case.
@@ -49,48 +57,26 @@ fn small(value: &Value) -> Zeroizing<Vec<u8>> {
     }
 }
 
-/// A part of a value, and what stands for it.
-struct Part<'a> {
-    real: &'a [u8],
-    stand_in: &'a [u8],
-    /// How many of so many letters are as good as all.
-    enough: fn(usize) -> usize,
-}
-
-/// What of a value cannot be read in its stand-in. The rest everybody inside knows, and whoever knows half of
-/// what is looked for can find out more of it.
-fn unknown<'a>(real: &'a [u8], stand_in: &'a [u8]) -> Vec<Part<'a>> {
-    if let (Some(token), Some(fake)) = (token(real), token(stand_in))
-        && token[0] == fake[0]
-        && token[2].len() >= SHORTEST
-    {
-        let signature = Part { real: token[2], stand_in: fake[2], enough: half };
-        // Hidden claims are values of their own, but for short ones.
-        let claims = Part { real: token[1], stand_in: fake[1], enough: |length| length };
-        return std::iter::once(signature).chain((token[1] != fake[1]).then_some(claims)).collect();
+/// Numbers in hexadecimal digits are the same in either case.
+fn in_cases(real: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
+    let mut cases = vec![Zeroizing::new(real.to_vec())];
+    if real.iter().all(u8::is_ascii_hexdigit) {
+        cases.extend([real.to_ascii_lowercase(), real.to_ascii_uppercase()].map(Zeroizing::new));
     }
-    let alike = real.iter().zip(stand_in).take_while(|(real, other)| real == other).count();
-    let known = if alike < stand_in.len() && alike + SHORTEST <= real.len() { alike } else { 0 };
-    vec![Part { real: &real[known..], stand_in: &stand_in[known..], enough: half }]
+    cases
 }
 
-/// The three parts of a JSON web token.
-fn token(text: &[u8]) -> Option<[&[u8]; 3]> {
-    let mut parts = text.split(|byte| *byte == b'.');
-    let token = [parts.next()?, parts.next()?, parts.next()?];
-    parts.next().is_none().then_some(token)
-}
-
-/// All ways of writing one part.
-fn written(Part { real, stand_in, enough }: &Part<'_>) -> Vec<Value> {
+/// All ways of writing one value.
+fn written(real: &[u8], stand_in: &[u8]) -> Vec<Value> {
+    let text = || Zeroizing::new(real.to_vec());
     let digits = stand_in.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
     let mut all = vec![
-        Value::new(real, Written::Freely, stand_in.to_vec(), enough(real.len())),
-        Value::new(real, Written::InHexadecimal, digits, enough(real.len())),
+        Value { text: text(), written: Written::Freely, cover: stand_in.to_vec() },
+        Value { text: text(), written: Written::InHexadecimal, cover: digits },
     ];
-    all.extend(in_base64(real, stand_in, enough(real.len())));
+    all.extend(in_base64(real, stand_in));
     for escaped in in_json(real) {
-        all.extend(in_base64(&escaped, stand_in, enough(escaped.len())));
+        all.extend(in_base64(&escaped, stand_in));
     }
     all
 }
@@ -118,7 +104,7 @@ fn in_json(real: &[u8]) -> [Zeroizing<Vec<u8>>; 3] {
 
 /// Base64, wherever in an encoded text the value begins. Letters that depend on what stands beside the value
 /// are not known: up to four bits of its first byte and of its last are told.
-fn in_base64(real: &[u8], stand_in: &[u8], enough: usize) -> Vec<Value> {
+fn in_base64(real: &[u8], stand_in: &[u8]) -> Vec<Value> {
     let mut all = Vec::new();
     for before in 0..3 {
         let shifted = |value: &mut dyn Iterator<Item = u8>| {
@@ -133,9 +119,7 @@ fn in_base64(real: &[u8], stand_in: &[u8], enough: usize) -> Vec<Value> {
                 text.as_bytes()[sure.clone()].to_vec()
             };
             let text = Zeroizing::new(encoded(&value));
-            // Without what depends on its neighbours.
-            let enough = (enough * 8 / 6).saturating_sub(2);
-            all.push(Value::new(&text, Written::InLines, encoded(&cover), enough));
+            all.push(Value { text, written: Written::InLines, cover: encoded(&cover) });
         }
     }
     all

@@ -8,46 +8,28 @@ use std::collections::HashMap;
 const GLANCE: usize = 3;
 /// The quick answer to that, which may be wrong one way only: bits, and how many there are as a power of two.
 const QUICK: u32 = 18;
-/// Parts of a long value are looked for from one in so many places of half of it on.
-const PLACES: usize = 32;
 
-/// A place in a value at which a part of it may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Start {
-    pub(super) number: usize,
-    pub(super) first: usize,
-}
-
-/// All places at which parts begin that are long enough, by what they begin with however they are written.
+/// The numbers of values by what they begin with, however they are written.
 pub(super) struct Starts {
-    by_three: HashMap<[u8; GLANCE], Vec<Start>>,
+    by_three: HashMap<[u8; GLANCE], Vec<usize>>,
     /// The same where no more than one byte is known.
-    by_one: Vec<Vec<Start>>,
+    by_one: Vec<Vec<usize>>,
     quick: Vec<u64>,
-}
-
-/// How far apart the places are at which parts of a value begin that are to be `half` of it.
-pub(super) fn stride(half: usize) -> usize {
-    (half / PLACES).max(1)
 }
 
 impl Starts {
     pub(super) fn of(values: &[Value]) -> Self {
-        let (mut by_three, mut by_one) = (HashMap::<_, Vec<Start>>::new(), vec![Vec::new(); 256]);
+        let (mut by_three, mut by_one) = (HashMap::<_, Vec<usize>>::new(), vec![Vec::new(); 256]);
         for (number, value) in values.iter().enumerate() {
-            let last = value.text.len().saturating_sub(value.enough);
-            for first in (0..=last).step_by(value.stride) {
-                let start = Start { number, first };
-                let mut begun = vec![([0; GLANCE], vec![Trail::new(number, first, 0)])];
-                for length in 0..GLANCE {
-                    begun = longer(value, &begun, length);
-                    if length == 0 {
-                        begun.iter().for_each(|(bytes, _)| by_one[usize::from(bytes[0])].push(start));
-                    }
+            let mut begun = vec![([0; GLANCE], vec![Trail::new(number, 0)])];
+            for length in 0..GLANCE {
+                begun = longer(value, &begun, length);
+                if length == 0 {
+                    begun.iter().for_each(|(bytes, _)| by_one[usize::from(bytes[0])].push(number));
                 }
-                for (bytes, _) in begun {
-                    by_three.entry(bytes).or_default().push(start);
-                }
+            }
+            for (bytes, _) in begun {
+                by_three.entry(bytes).or_default().push(number);
             }
         }
         let mut quick = vec![0_u64; (1 << QUICK) / 64];
@@ -69,7 +51,7 @@ impl Starts {
     }
 
     /// What may begin where this text does.
-    pub(super) fn at(&self, text: &[u8]) -> &[Start] {
+    pub(super) fn at(&self, text: &[u8]) -> &[usize] {
         match text {
             [first, second, third, ..] if self.may_begin([*first, *second, *third]) => {
                 self.by_three.get(&[*first, *second, *third]).map_or(&[], Vec::as_slice)

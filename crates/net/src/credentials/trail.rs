@@ -5,17 +5,13 @@ use super::watch::{Value, Written};
 
 /// What encoders put between the lines of one text, as it is and in a JSON string.
 const BREAKS: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
-/// Letters before the first of them: with fewer every line end of an answer would be something that begins.
-const BEFORE_BREAK: usize = 3;
 
-/// Something that may become a value, or a good part of one.
+/// Something that may become a value.
 #[derive(Clone, Copy)]
 pub(super) struct Trail {
     pub(super) number: usize,
     /// Where in the stream it began.
     pub(super) start: u64,
-    /// With which byte of the value.
-    pub(super) first: usize,
     /// The byte of the value that comes next.
     pub(super) read: usize,
     /// What was read of an escape, or of what stands between two letters.
@@ -24,13 +20,8 @@ pub(super) struct Trail {
 }
 
 impl Trail {
-    pub(super) fn new(number: usize, first: usize, start: u64) -> Self {
-        Self { number, start, first, read: first, escape: [0; LONGEST], length: 0 }
-    }
-
-    /// Whether the last byte was the end of a letter.
-    pub(super) fn is_settled(&self) -> bool {
-        self.length == 0
+    pub(super) fn new(number: usize, start: u64) -> Self {
+        Self { number, start, read: 0, escape: [0; LONGEST], length: 0 }
     }
 
     /// Follows it by one byte, wherever it may lead.
@@ -41,7 +32,7 @@ impl Trail {
                 let between = &self.escape[..self.length];
                 if byte == letter && (between.is_empty() || BREAKS.contains(&between)) {
                     next.push(self.after(1));
-                } else if self.read - self.first >= BEFORE_BREAK {
+                } else if self.read > 0 {
                     let is_break = |longer: &Self| {
                         BREAKS.iter().any(|known| known.starts_with(&longer.escape[..longer.length]))
                     };
@@ -50,7 +41,7 @@ impl Trail {
             }
             Written::InHexadecimal => {
                 let is_second = self.escape[..self.length].last().is_some_and(u8::is_ascii_hexdigit);
-                let is_between = self.length == 0 && self.read > self.first && b": -".contains(&byte);
+                let is_between = self.length == 0 && self.read > 0 && b": -\n".contains(&byte);
                 if is_second && is_digit(byte, letter.into(), 0) {
                     next.push(self.after(1));
                 } else if !is_second && (is_between || is_digit(byte, letter.into(), 1)) {
@@ -82,7 +73,7 @@ impl Trail {
         let letter = value.text.get(self.read).copied();
         let others: &[u8] = match value.written {
             Written::InLines => b"\r\n\\rn",
-            Written::InHexadecimal => b"0123456789abcdefABCDEF: -",
+            Written::InHexadecimal => b"0123456789abcdefABCDEF: -\n",
             Written::Freely if self.length == 0 => b"+%\\&",
             Written::Freely => return (0..=u8::MAX).collect(),
         };

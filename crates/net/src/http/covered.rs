@@ -1,6 +1,6 @@
 //! The server's side of a WebSocket, in whose messages real values are covered.
 
-use crate::credentials::{FrameError, FrameScrubber};
+use crate::credentials::FrameScrubber;
 use crate::relay::BreakOff;
 use bytes::{Buf, Bytes};
 use std::io;
@@ -26,10 +26,6 @@ impl<S> Covered<S> {
     }
 }
 
-fn unreadable(error: FrameError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
 impl<S: AsyncRead + Unpin> AsyncRead for Covered<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
@@ -37,15 +33,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Covered<S> {
         while this.ready.is_empty() {
             let mut piece = [0; PIECE];
             let mut read = ReadBuf::new(&mut piece);
-            if Pin::new(&mut this.server).poll_read(cx, &mut read)?.is_pending() {
-                this.ready = ready!(frames.poll_ripe(cx)).map_err(unreadable)?;
-                continue;
-            }
+            ready!(Pin::new(&mut this.server).poll_read(cx, &mut read))?;
             if read.filled().is_empty() {
                 this.ready = frames.finish();
                 break;
             }
-            this.ready = frames.push(read.filled()).map_err(unreadable)?;
+            let covered = frames.push(read.filled());
+            this.ready = covered.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         }
         let count = this.ready.len().min(into.remaining());
         into.put_slice(&this.ready[..count]);

@@ -115,13 +115,7 @@ impl Flow {
 
     /// The next piece to be counted; nothing when there is none.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
-        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-            return match &mut self.rewriting {
-                Some(Rewriting::Scrub(scrubber)) => scrubber.poll_ripe(cx).map(|piece| Ok(Some(piece))),
-                _ => Poll::Pending,
-            };
-        };
-        Poll::Ready(Ok(match frame.transpose()? {
+        Poll::Ready(Ok(match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()? {
             Some(frame) => match (frame.into_data(), &mut self.rewriting) {
                 (Ok(piece), Some(rewriting)) => Some(rewriting.push(piece)),
                 (Ok(piece), None) => Some(piece),

@@ -151,7 +151,7 @@ fn strayed(stray: &Stray, channel: Channel, plan: &GatewayPlan) -> NetRefusal {
         false if !is_listed => Some(format!("list {to} in its injectHosts")),
         _ => None,
     };
-    NetRefusal { suggestion, ..refusal(to, Cause::Denied, reason, None) }
+    NetRefusal { suggestion, ..refusal(to, Cause::StandIn, reason, None) }
 }
 
 /// Whether a secret of this name comes from there; a claim of a token has its own name behind it.

@@ -18,7 +18,7 @@ const REDIRECT: &str = "it would send git on the host to other settings and hook
 const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
 const ADDRESS: &str = "an address that git on the host would follow may name a program";
 const POINTER: &str = "a .git that is not a new directory may only point to a protected git directory";
-const LINK: &str = "git on the host would follow the link to other settings and hooks";
+const LINK: &str = "git on the host would follow the link, and write or read what it leads to";
 const BARE: &str = "together with what lies beside it git on the host would take it for a repository";
 
 /// What the last names of a path mean to git.
@@ -59,6 +59,15 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         };
     }
     let below = place.in_git.as_deref().unwrap_or_default();
+    // Git writes most of its files without a look at what they are.
+    let links = match act {
+        Act::Name(Naming::Symlink) => true,
+        Act::Name(Naming::SymlinkBeside) => !is_trial(below),
+        _ => false,
+    };
+    if links && place.in_git.is_some() {
+        return refuse(".git", LINK);
+    }
     let free = act == Act::Change;
     match meaning(below) {
         Meaning::Hooks if matches!(act, Act::Name(Naming::Directory) | Act::Change) => Judgement::Free,
@@ -80,7 +89,6 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         Meaning::CommonDir { of_worktree: false } => refuse("commondir", REDIRECT),
         Meaning::Attributes => refuse("info/attributes", ATTRIBUTES),
         Meaning::Address => refuse("remotes/*", ADDRESS),
-        Meaning::Way if act == Act::Name(Naming::Symlink) => refuse("hooks", LINK),
         Meaning::Way | Meaning::Other if free || is_at_home(below) => Judgement::Free,
         Meaning::Way | Meaning::Other => match name {
             b"commondir" => refuse("commondir", REDIRECT),
@@ -160,6 +168,16 @@ fn in_modules(below: &[&[u8]]) -> Meaning {
         }
     }
     Meaning::Way
+}
+
+/// Whether this is the link by which git, or another program that works like it, sees whether there are any: it
+/// leads to nothing, and nothing is ever read or written under its name.
+fn is_trial(below: &[&[u8]]) -> bool {
+    let at_top = matches!(below, [_] | [b"modules", _, ..]);
+    let name = below.last().copied().unwrap_or_default();
+    let of_git = name.len() == 7 && name[0] == b't' && name.iter().all(u8::is_ascii_alphanumeric);
+    let digits = name.strip_prefix(b"__file_link");
+    at_top && (of_git || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)))
 }
 
 /// Whether HEAD, objects and refs belong here: a git directory, a submodule's, or a worktree's part of one.

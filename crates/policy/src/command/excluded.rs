@@ -10,7 +10,7 @@ use super::{CommandRules, Excluded};
 use crate::policy::Policy;
 use crate::{CommandLine, Files, Opening, Opens, Request};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(crate) struct Bench<'a> {
     surroundings: OnceCell<Option<String>>,
     /// The files that are opened for redirections.
     openings: RefCell<Vec<Opening>>,
+    /// The last names of all words: the programs are among them.
+    words: BTreeSet<String>,
     /// What was said about programs before.
     known: RefCell<BTreeMap<String, Option<String>>>,
     /// How many more files are looked at.
@@ -71,10 +73,25 @@ impl<'a> Bench<'a> {
         let ways = Ways::of(request, parts);
         let place = if ways.move_about() { Place::Moved } else { Place::Fixed };
         let known = RefCell::new(BTreeMap::new());
+        let words = parts.iter().flat_map(|part| &part.words).filter_map(|word| word.value.as_deref());
+        let words = words.map(|word| last_name(word).to_owned()).collect();
         let letters = letters(policy, request);
         let (patience, openings) = (Cell::new(MOST_REDIRECTIONS), RefCell::default());
         let (ground, surroundings) = (OnceCell::new(), OnceCell::new());
-        Self { policy, request, files, place, ways, letters, ground, surroundings, openings, known, patience }
+        Self {
+            policy,
+            request,
+            files,
+            place,
+            ways,
+            letters,
+            ground,
+            surroundings,
+            openings,
+            words,
+            known,
+            patience,
+        }
     }
 
     /// The directory it was judged in, and what shells open for what was looked at.
@@ -140,6 +157,12 @@ impl<'a> Bench<'a> {
         if is_reserved(program) || self.rules().never.iter().any(|never| never == program) {
             return Some(format!("{program} can run or change anything"));
         }
+        if last_name(program) == "git"
+            && let Some(Ok(stands)) = self.ground.get()
+            && let Some(objection) = ground.repository_objection(stands, stripped.command())
+        {
+            return Some(objection);
+        }
         let unfit = part.redirections.iter().find_map(|redirection| self.unfit(redirection));
         unfit.or_else(|| self.detached(part, stripped))
     }
@@ -169,8 +192,16 @@ impl<'a> Bench<'a> {
         Lookup { request: self.request, files: self.files, roots: &self.rules().roots }
     }
 
-    fn surroundings(&self) -> Surroundings<'a> {
-        Surroundings { lookup: self.lookup(), place: self.place, listed: &self.rules().variables }
+    fn surroundings(&self) -> Surroundings<'_> {
+        let CommandRules { variables, merely_named, files, .. } = self.rules();
+        Surroundings {
+            lookup: self.lookup(),
+            place: self.place,
+            listed: variables,
+            merely_named,
+            files,
+            words: &self.words,
+        }
     }
 
     /// Why a program is not the one it seems to be.
@@ -201,7 +232,14 @@ impl<'a> Bench<'a> {
                 lookup.check(program, inherited).and_then(|()| lookup.check(program, Some(OsStr::new(value))))
             }
         };
-        checked.err().map(|untrusted| untrusted.to_string())
+        let plugins = || {
+            let Some((name, how)) = self.rules().plugins_on_path.get_key_value(last_name(program)) else {
+                return Ok(());
+            };
+            let paths = [inherited, set.map(|(_, value)| OsStr::new(value))];
+            paths.into_iter().flatten().try_for_each(|path| lookup.check_plugins(name, how, path))
+        };
+        checked.and_then(|()| plugins()).err().map(|untrusted| untrusted.to_string())
     }
 
     /// Why the shell must not open this file for a command without walls.

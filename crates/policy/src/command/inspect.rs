@@ -1,6 +1,7 @@
 //! Looking for denied commands: as they stand, behind wrappers, or as text for another shell.
 
 use super::deny::DenyRule;
+use super::globals::behind;
 use super::inner::{Inner, inner};
 use super::part::{Part, Word};
 use super::reading::{Opinions, read_text};
@@ -102,10 +103,13 @@ impl<'r> Inspector<'r> {
                 return;
             };
             self.looks = looks;
-            if rule.what.fits(program, words) {
+            let behind = behind(program, words);
+            let fits_behind = behind.as_ref().is_some_and(|behind| rule.what.fits(program, behind.words));
+            if rule.what.fits(program, words) || fits_behind {
                 draft.refused = Some(at);
                 return;
             }
+            draft.hidden |= behind.is_some_and(|behind| behind.hidden);
             draft.hidden |= fed || words.iter().any(|word| word.value.is_none());
         }
     }

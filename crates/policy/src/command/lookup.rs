@@ -30,6 +30,8 @@ pub(super) enum Untrusted {
     Relative,
     #[error("PATH is not set, and shells then look for programs where they like")]
     NoPath,
+    #[error("{program}: {how}, and PATH has {}, where commands may write", directory.display())]
+    Plugins { program: String, how: String, directory: PathBuf },
     #[error("the program {} is run by {}, which commands can change", .0.display(), .1.display())]
     Interpreter(PathBuf, PathBuf),
     #[error("there is no telling where {} lies or what runs it", .0.display())]
@@ -78,6 +80,21 @@ impl Lookup<'_> {
             }
         }
         // A program that is nowhere does not run; one that the shell has built in needs no file.
+        Ok(())
+    }
+
+    /// The same for a program that looks for others on PATH by names that nobody has to have.
+    pub(super) fn check_plugins(&self, program: &str, how: &str, path: &OsStr) -> Result<(), Untrusted> {
+        for directory in path.as_bytes().split(|byte| *byte == b':') {
+            let directory = Path::new(OsStr::from_bytes(directory));
+            if !directory.is_absolute() {
+                return Err(Untrusted::Relative);
+            }
+            if self.trusted(directory).is_err() {
+                let (program, how) = (program.to_owned(), how.to_owned());
+                return Err(Untrusted::Plugins { program, how, directory: directory.to_owned() });
+            }
+        }
         Ok(())
     }
 

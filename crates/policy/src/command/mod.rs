@@ -6,6 +6,7 @@
 
 mod deny;
 mod excluded;
+mod globals;
 mod ground;
 mod heredoc;
 mod inner;
@@ -15,6 +16,7 @@ mod lookup;
 mod part;
 mod pattern;
 mod reading;
+mod repository;
 mod rules;
 mod strict;
 mod strip;
@@ -31,4 +33,4 @@ pub(crate) use inspect::{Inspector, Seen};
 pub(crate) use part::Reading;
 pub(crate) use pattern::CommandPattern;
 pub(crate) use reading::{Opinions, read};
-pub(crate) use rules::{CommandRules, Excluded, Obeyed};
+pub(crate) use rules::{CommandRules, Excluded, Obeyed, RunByGit};

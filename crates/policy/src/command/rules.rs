@@ -2,7 +2,9 @@
 
 use super::deny::DenyRule;
 use super::pattern::{CommandPattern, glob};
+use crate::data::MerelyNamed;
 use crate::{Approval, RuleRef};
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,12 @@ pub(crate) struct CommandRules {
     pub(crate) behind_walls: Approval,
     /// Variables that change nothing about what a program runs, `*` at the end for several.
     pub(crate) variables: Vec<String>,
+    /// Those of them that the caller may have lead anywhere.
+    pub(crate) merely_named: Vec<MerelyNamed>,
+    /// Those of them that name one file or directory.
+    pub(crate) files: Vec<String>,
+    /// Programs that run what they find under a name on PATH, and how.
+    pub(crate) plugins_on_path: BTreeMap<String, String>,
     /// Programs that change the shell itself or run text.
     pub(crate) never: Vec<String>,
     /// What commands behind walls may write, without links.
@@ -38,6 +46,18 @@ pub(crate) struct CommandRules {
     pub(crate) guarded: Vec<PathBuf>,
     /// Files that are executed or obeyed later without anybody naming them.
     pub(crate) obeyed: Vec<Obeyed>,
+    /// Programs that git runs and that lie where commands may write.
+    pub(crate) run_by_git: Vec<RunByGit>,
+}
+
+/// A program of git's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunByGit {
+    /// The work tree it is run in.
+    pub(crate) tree: PathBuf,
+    /// The key that names it, and where.
+    pub(crate) named_by: String,
+    pub(crate) program: PathBuf,
 }
 
 /// Names of files that are executed or obeyed without anybody naming them; `*` stands for anything.
@@ -94,11 +114,15 @@ impl CommandRules {
             // The walls are there so that nobody has to be asked.
             behind_walls: Approval::NotNeeded,
             variables: Vec::new(),
+            merely_named: Vec::new(),
+            files: Vec::new(),
+            plugins_on_path: BTreeMap::new(),
             never: Vec::new(),
             roots: Vec::new(),
             unguarded: Vec::new(),
             guarded: Vec::new(),
             obeyed: Vec::new(),
+            run_by_git: Vec::new(),
         }
     }
 

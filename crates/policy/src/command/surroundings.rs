@@ -2,10 +2,15 @@
 
 use super::excluded::{Place, variable_fits};
 use super::lookup::Lookup;
+use crate::data::MerelyNamed;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Not obeyed, or judged program by program.
-const NOT_OBEYED: [&str; 9] = ["PATH", "PWD", "OLDPWD", "_", "PS0", "PS1", "PS2", "PS4", "WINDOWPATH"];
+const NOT_OBEYED: [&str; 8] = ["PATH", "PWD", "OLDPWD", "_", "PS0", "PS1", "PS2", "WINDOWPATH"];
+
+/// Printed before each command of a shell that traces what it does, after what is in it has run.
+const TRACE_PROMPT: &str = "PS4";
 
 /// Read by the shell itself before the text, which it takes for more than a name.
 const SHELL_FILES: [&str; 2] = ["BASH_ENV", "ENV"];
@@ -35,10 +40,23 @@ const ADDRESSES: [&str; 11] = [
 ];
 
 /// What is not a name of anything.
-const SWITCHES: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "none", "auto", "default"];
+const SWITCHES: [&str; 10] = ["true", "false", "yes", "no", "on", "off", "none", "auto", "default", "-"];
+
+/// In front of a path, where an address is meant otherwise.
+const PATH_SCHEMES: [&str; 2] = ["unix://", "file://"];
+
+/// Options of compilers, and those among them that name places of headers and libraries for what is built.
+const COMPILER_FLAGS: [&str; 4] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS"];
+const BUILT_FROM: [&str; 5] = ["-I", "-L", "-isystem", "-iquote", "-idirafter"];
+
+/// To rustc `-C` is no directory.
+const RUST_FLAGS: [&str; 2] = ["RUSTFLAGS", "RUSTDOCFLAGS"];
+
+/// Stands alone and has node obey a file of the working directory.
+const OBEYS_DIRECTORY: &str = "--experimental-default-config-file";
 
 /// Options behind which a file, a directory or a module of the working directory is named.
-const LOADING: [&str; 15] = [
+const LOADING: [&str; 25] = [
     "-r",
     "--require",
     "--import",
@@ -54,6 +72,17 @@ const LOADING: [&str; 15] = [
     "-cp",
     "-classpath",
     "--class-path",
+    "--experimental-config-file",
+    "--env-file",
+    "--env-file-if-exists",
+    "--openssl-config",
+    "--snapshot-blob",
+    // Commands of vim.
+    "source",
+    "so",
+    "source!",
+    "so!",
+    "luafile",
 ];
 
 /// Endings of files that are run or obeyed.
@@ -94,6 +123,12 @@ pub(super) struct Surroundings<'a> {
     pub(super) place: Place,
     /// The variables that programs obey.
     pub(super) listed: &'a [String],
+    /// Those of them that no program obeys, but for a few.
+    pub(super) merely_named: &'a [MerelyNamed],
+    /// Those of them that name one file or directory.
+    pub(super) files: &'a [String],
+    /// The words of the text, the programs among them.
+    pub(super) words: &'a BTreeSet<String>,
 }
 
 impl Surroundings<'_> {
@@ -101,12 +136,20 @@ impl Surroundings<'_> {
     pub(super) fn objection(&self) -> Option<String> {
         self.lookup.request.environment.iter().find_map(|(name, value)| {
             let name = name.to_str()?;
-            let obeyed =
-                !NOT_OBEYED.contains(&name) && self.listed.iter().any(|pattern| variable_fits(pattern, name));
+            let obeyed = !NOT_OBEYED.contains(&name)
+                && fits_one(self.listed, name)
+                && !self.merely_named.iter().any(|known| {
+                    let more = known.programs.iter().any(|program| self.words.contains(program));
+                    !more && fits_one(&known.variables, name)
+                });
             if !obeyed {
                 return None;
             }
-            match self.planted(name, &value.to_string_lossy())? {
+            let value = value.to_string_lossy();
+            if name == TRACE_PROMPT {
+                return value.contains(['`', '(']).then(|| format!("{name} is set and may run commands"));
+            }
+            match self.planted(name, &value)? {
                 "" => Some(format!("{name} is set and has an empty part, which is the working directory")),
                 piece => Some(format!("{name} is set and leads to {piece}, which commands can change")),
             }
@@ -115,7 +158,8 @@ impl Surroundings<'_> {
 
     /// The part of a value that leads to what commands can write. A relative one begins where the command runs.
     fn planted<'v>(&self, name: &str, value: &'v str) -> Option<&'v str> {
-        if value.is_empty() {
+        // Nobody can put anything into the latter.
+        if matches!(value, "" | "/dev/null") {
             return None;
         }
         if SHELL_FILES.contains(&name) {
@@ -126,11 +170,12 @@ impl Surroundings<'_> {
         }
         let is_switch = SWITCHES.contains(&value.to_ascii_lowercase().as_str())
             || value.bytes().all(|byte| byte.is_ascii_digit());
-        if ends(&ONE, name) && !is_switch && !value.contains("://") && self.leads(value) {
+        let one = ends(&ONE, name) || fits_one(self.files, name);
+        if one && !is_switch && !value.contains("://") && self.leads(value) {
             return Some(value);
         }
         let relative = if ends(&ADDRESSES, name) { Relative::No } else { Relative::Yes };
-        self.planted_word(value, relative)
+        self.planted_word(name, value, relative)
     }
 
     fn is_planted_entry(&self, name: &str, entry: &str) -> bool {
@@ -140,20 +185,44 @@ impl Surroundings<'_> {
         };
         match entry {
             "" => !usual() && self.leads(""),
-            // Beside the program; a place that the program knows.
-            _ if entry.starts_with("$ORIGIN") || entry.starts_with("${ORIGIN}") => false,
+            // The loader and others put something in its place: what, depends on the program.
+            _ if entry.contains('$') => true,
+            _ if name == "NIX_PATH" => self.leads(entry.split_once('=').map_or(entry, |(_, path)| path)),
+            // A place that the program knows.
             _ if name.starts_with("JULIA_") && entry.starts_with('@') => false,
             entry => self.leads(entry),
         }
     }
 
     /// The same for values that are words: options, and commands with theirs.
-    fn planted_word<'v>(&self, value: &'v str, relative: Relative) -> Option<&'v str> {
+    fn planted_word<'v>(&self, name: &str, value: &'v str, relative: Relative) -> Option<&'v str> {
         let mut loads = false;
-        for word in value.split(|letter: char| letter.is_whitespace() || "|&()<>\"'`{}!".contains(letter)) {
+        let mut places = false;
+        let between =
+            |letter: char| letter.is_whitespace() || letter.is_control() || "|&()<>\"'`{}!".contains(letter);
+        for word in value.split(between).filter(|word| !word.is_empty()) {
+            if ends(&COMPILER_FLAGS, name) {
+                let place = std::mem::replace(&mut places, BUILT_FROM.contains(&word));
+                if place || BUILT_FROM.iter().any(|option| word.starts_with(option)) {
+                    continue;
+                }
+            }
+            let scheme = PATH_SCHEMES.iter().find_map(|scheme| word.strip_prefix(scheme));
+            // Java, compilers and others read more options from there.
+            let more = word.strip_prefix('@').filter(|_| relative == Relative::Yes);
+            if scheme.or(more).is_some_and(|path| !path.is_empty() && self.leads(path)) {
+                return Some(word);
+            }
+            if more.is_some_and(|path| path.starts_with('/')) {
+                continue;
+            }
+            if word == OBEYS_DIRECTORY && self.leads("") {
+                return Some(word);
+            }
             let relative = if word.contains("://") { Relative::No } else { relative };
             for piece in word.split([':', '=', ',', ';']).filter(|piece| !piece.is_empty()) {
-                let loaded = std::mem::replace(&mut loads, LOADING.contains(&piece));
+                let option = LOADING.contains(&piece) && !(piece == "-C" && ends(&RUST_FLAGS, name));
+                let loaded = std::mem::replace(&mut loads, option);
                 if self.is_planted_piece(piece, loaded, relative) {
                     return Some(piece);
                 }
@@ -202,6 +271,10 @@ impl Surroundings<'_> {
 enum Relative {
     Yes,
     No,
+}
+
+fn fits_one(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| variable_fits(pattern, name))
 }
 
 fn ends(endings: &[&str], name: &str) -> bool {

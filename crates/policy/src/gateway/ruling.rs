@@ -62,6 +62,8 @@ pub enum Cause {
     Limit,
     /// Not a host name, or not a request.
     Grammar,
+    /// What stands for a secret was sent where it is not replaced.
+    StandIn,
 }
 
 /// Whose address it is.

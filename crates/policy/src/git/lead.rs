@@ -1,7 +1,8 @@
 //! Where a configuration that is there sends git.
 
 use super::config::check_size;
-use super::parse::{Entry, Parts, parse};
+use super::parse::{Entry, parse};
+use super::program::{command_of, words};
 use super::refusal::{GitRefusal, shown};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,6 +25,10 @@ pub(crate) enum LeadKind {
     Include,
     /// Takes hooks or attributes from it. Relative paths begin at the work tree.
     Use,
+    /// Runs it, or hands it to what it runs. Relative paths begin at the work tree.
+    Run,
+    /// The same, if there is a file of that name.
+    RunIfThere,
 }
 
 /// All that a configuration names.
@@ -33,19 +38,22 @@ pub(crate) enum LeadKind {
 /// What keeps the text from being read as git reads it.
 pub(crate) fn git_config_leads(text: &[u8]) -> Result<Vec<Lead>, GitRefusal> {
     check_size(text)?;
-    Ok(parse(text)?.iter().filter_map(lead).collect())
+    Ok(parse(text)?.iter().flat_map(leads).collect())
 }
 
-fn lead(entry: &Entry) -> Option<Lead> {
-    let Parts { section, subsection, key } = entry.parts()?;
-    let kind = match (section, subsection, key) {
+fn leads(entry: &Entry) -> Vec<Lead> {
+    let (Some(parts), Some(value)) = (entry.parts(), entry.value.as_deref()) else { return Vec::new() };
+    let key = || shown(&entry.name);
+    let kind = match (parts.section, parts.subsection, parts.key) {
         (b"include", None, b"path") | (b"includeif", Some(_), b"path") => LeadKind::Include,
         (b"core", None, b"hookspath" | b"attributesfile") => LeadKind::Use,
-        _ => return None,
+        _ => {
+            let words = command_of(&parts, value).map(words).unwrap_or_default();
+            return words.into_iter().map(|(path, kind)| Lead { key: key(), path, kind }).collect();
+        }
     };
-    let value = entry.value.as_deref()?;
     // Newer versions of git take a path that need not be there.
     let value = value.strip_prefix(b":(optional)").unwrap_or(value);
     let path = Path::new(OsStr::from_bytes(value)).to_owned();
-    (!value.is_empty()).then(|| Lead { key: shown(&entry.name), path, kind })
+    if value.is_empty() { Vec::new() } else { vec![Lead { key: key(), path, kind }] }
 }

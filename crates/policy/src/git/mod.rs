@@ -13,6 +13,7 @@ mod parse;
 mod path;
 mod places;
 mod pointer;
+mod program;
 mod refusal;
 #[cfg(test)]
 mod tests;

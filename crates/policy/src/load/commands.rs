@@ -198,6 +198,9 @@ impl Draft {
         }
         let lists = data::commands();
         self.policy.commands.variables = lists.variables;
+        self.policy.commands.merely_named = lists.merely_named;
+        self.policy.commands.files = lists.files;
+        self.policy.commands.plugins_on_path = lists.plugins_on_path;
         self.policy.commands.never = lists.never;
         let paths = data::review().entries.into_iter().flat_map(|entry| entry.paths);
         let mut obeyed: Vec<Obeyed> = paths.filter_map(|path| Obeyed::parse(&path)).collect();

@@ -5,17 +5,23 @@
 
 use super::Draft;
 use super::worktree::line;
+use crate::command::RunByGit;
 use crate::git::{Lead, LeadKind, git_config_leads};
 use crate::rules::{List, Place, Rule};
 use crate::{FileKind, Files, Layer};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// Git itself gives up at this depth.
 const DEEPEST: usize = 10;
-const MOST_FILES: usize = 100;
+const MOST_FILES: usize = 500;
 const MOST_LINKS: usize = 40;
+/// How many directories are looked into for repositories further below, and how deep.
+const MOST_DIRECTORIES: usize = 512;
+const DEEPEST_NESTED: usize = 4;
+/// More of those are not looked at.
+const MOST_NESTED: usize = 50;
 
 /// A configuration file still to be read.
 struct Wanted {
@@ -30,12 +36,13 @@ impl Draft {
     pub(super) fn protect_leads(&mut self, files: &dyn Files) {
         let mut wanted = self.configurations(files);
         let mut seen = BTreeSet::new();
+        let mut known = BTreeMap::new();
         while let Some(Wanted { file, tree, depth }) = wanted.pop_front() {
+            let is_file = |real: &PathBuf| files.look(real).is_ok_and(|found| found.kind == FileKind::File);
+            let Some(real) = files.resolve(&file).ok().filter(is_file) else { continue };
             if !seen.insert((file.clone(), tree.clone())) {
                 continue;
             }
-            let is_file = |real: &PathBuf| files.look(real).is_ok_and(|found| found.kind == FileKind::File);
-            let Some(real) = files.resolve(&file).ok().filter(is_file) else { continue };
             if seen.len() > MOST_FILES || depth > DEEPEST {
                 let file = file.display();
                 self.warn(format!(
@@ -43,36 +50,68 @@ impl Draft {
                 ));
                 return;
             }
-            let Ok(text) = files.read(&real) else { continue };
-            let leads = match git_config_leads(&text) {
-                Ok(leads) => leads,
-                Err(error) => {
-                    let reason = error.reason;
-                    let file = file.display();
-                    self.warn(format!("what {file} names is not protected: it cannot be read: {reason}"));
-                    continue;
-                }
-            };
+            // Those of the user hold in every repository.
+            let leads: &Vec<Lead> =
+                known.entry(real).or_insert_with_key(|real| self.leads_of(&file, real, files));
             for lead in leads {
                 let base = match lead.kind {
                     LeadKind::Include => file.parent().unwrap_or(&tree),
-                    LeadKind::Use => &tree,
+                    LeadKind::Use | LeadKind::Run | LeadKind::RunIfThere => &tree,
                 };
                 let Some(path) = self.target(base, &lead.path, files) else { continue };
-                self.protect_lead(&file, &lead, &path, files);
-                if lead.kind == LeadKind::Include {
-                    wanted.push_back(Wanted { file: path, tree: tree.clone(), depth: depth + 1 });
+                match lead.kind {
+                    LeadKind::Use => self.protect_lead(&file, lead, &path, files),
+                    LeadKind::Include => {
+                        self.protect_lead(&file, lead, &path, files);
+                        wanted.push_back(Wanted { file: path, tree: tree.clone(), depth: depth + 1 });
+                    }
+                    LeadKind::Run | LeadKind::RunIfThere => {
+                        self.protect_program(&file, lead, &path, &tree, files);
+                    }
                 }
             }
         }
     }
 
-    /// The configuration files of every repository that the workspace or a writable directory lies in, and
-    /// those that hold in all of them.
+    /// What a file names, or nothing where it cannot be read.
+    fn leads_of(&mut self, file: &Path, real: &Path, files: &dyn Files) -> Vec<Lead> {
+        let Ok(text) = files.read(real) else { return Vec::new() };
+        git_config_leads(&text).unwrap_or_else(|error| {
+            let (file, reason) = (file.display(), error.reason);
+            self.warn(format!("what {file} names is not protected: it cannot be read: {reason}"));
+            Vec::new()
+        })
+    }
+
+    /// Protects a program of the workspace that git runs, and takes note of it: what it needs is not protected.
+    fn protect_program(&mut self, file: &Path, lead: &Lead, path: &Path, tree: &Path, files: &dyn Files) {
+        let real = real(path, files);
+        let there = files.look(&real).map(|found| found.kind);
+        let counts = match there {
+            Ok(kind) => kind != FileKind::Directory,
+            Err(_) => lead.kind == LeadKind::Run,
+        };
+        let roots = self.writable(files);
+        let below =
+            |(written, root): &(PathBuf, PathBuf)| path.starts_with(written) || real.starts_with(root);
+        if !counts || !roots.iter().any(below) {
+            return;
+        }
+        self.protect_lead(file, lead, path, files);
+        let named_by = format!("{} in {}", lead.key, file.display());
+        let (tree, program) = (tree.to_owned(), path.to_owned());
+        self.policy.commands.run_by_git.push(RunByGit { tree, named_by, program });
+    }
+
+    /// The configuration files of every repository that the workspace or a writable directory lies in, of those
+    /// below, and those that hold in all of them.
     fn configurations(&self, files: &dyn Files) -> VecDeque<Wanted> {
         let roots = self.writable(files).into_iter().map(|(_, real)| real);
         let roots: BTreeSet<PathBuf> = roots.chain([self.policy.workspace.clone()]).collect();
-        let trees: BTreeSet<&Path> = roots.iter().flat_map(|root| root.ancestors()).collect();
+        let around: BTreeSet<&Path> = roots.iter().flat_map(|root| root.ancestors()).collect();
+        let below = nested(&roots, files);
+        let below = below.iter().map(PathBuf::as_path).filter(|tree| !around.contains(tree));
+        let trees: Vec<&Path> = around.iter().copied().chain(below).collect();
         let mut wanted = VecDeque::new();
         let mut want = |file: PathBuf, tree: &Path| {
             wanted.push_back(Wanted { file, tree: tree.to_owned(), depth: 0 });
@@ -164,8 +203,35 @@ impl Draft {
     }
 }
 
+/// Work trees further below, the highest first. A big workspace is not searched to its end.
+fn nested(roots: &BTreeSet<PathBuf>, files: &dyn Files) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending: VecDeque<(PathBuf, usize)> = roots.iter().map(|root| (root.clone(), 0)).collect();
+    let mut looked = 0;
+    while let Some((directory, depth)) = pending.pop_front() {
+        looked += 1;
+        if looked > MOST_DIRECTORIES || found.len() >= MOST_NESTED {
+            break;
+        }
+        let mut names = files.list(&directory).unwrap_or_default();
+        if depth > 0 && names.iter().any(|(name, _)| name == ".git") {
+            found.push(directory.clone());
+        }
+        if depth == DEEPEST_NESTED {
+            continue;
+        }
+        // What tools make is big, and nobody works there.
+        let is_made = |name: &OsStr| name == "node_modules" || name == "target";
+        let is_searched = |name: &OsStr| !is_made(name) && !name.as_encoded_bytes().starts_with(b".");
+        names.retain(|(name, kind)| *kind == FileKind::Directory && is_searched(name));
+        names.sort_by(|(one, _), (other, _)| one.cmp(other));
+        pending.extend(names.into_iter().map(|(name, _)| (directory.join(name), depth + 1)));
+    }
+    found
+}
+
 /// The git directory of a work tree, and the one it shares with others.
-fn git_directories(tree: &Path, files: &dyn Files) -> Vec<PathBuf> {
+pub(crate) fn git_directories(tree: &Path, files: &dyn Files) -> Vec<PathBuf> {
     let name = tree.join(".git");
     let Ok(found) = files.look(&name) else { return Vec::new() };
     let directory = match found.kind {
@@ -242,6 +308,38 @@ mod tests {
         assert!(writes(&tree, "/ws/src/a"));
         let own = repository("").text("/home/me/.gitconfig", "[core]\nhooksPath = .githooks\n");
         assert!(!writes(&own, "/ws/.githooks/pre-commit"));
+    }
+
+    #[test]
+    fn repositories_below_count_as_well() {
+        let config = "[core]\nhooksPath = .husky\n[include]\npath = ../../shared.cfg\n";
+        let tree = repository("")
+            .files(&["/ws/app/.git/HEAD", "/ws/a/b/.git/HEAD", "/ws/.git/modules/s/HEAD"])
+            .text("/ws/app/.git/config", config)
+            .text("/ws/sub/.git", "gitdir: ../.git/modules/s\n")
+            .text("/ws/.git/modules/s/config", "[core]\nhooksPath = .husky\n");
+        for path in ["/ws/app/.husky/pre-commit", "/ws/shared.cfg", "/ws/sub/.husky/pre-commit"] {
+            assert!(!writes(&tree, path), "{path}");
+        }
+        assert!(writes(&tree, "/ws/a/b/.husky/pre-commit"));
+        let own = tree.text("/home/me/.gitconfig", "[core]\nhooksPath = .husky\n");
+        for path in ["/ws/.husky/pre-commit", "/ws/app/.husky/pre-commit", "/ws/a/b/.husky/pre-commit"] {
+            assert!(!writes(&own, path), "{path}");
+        }
+        assert!(writes(&own, "/ws/src/.husky/pre-commit"));
+    }
+
+    #[test]
+    fn programs_that_git_runs_are_protected() {
+        let config =
+            "[core]\nfsmonitor = ./watch\n[alias]\nx = !sh x.sh; y\n[filter \"a\"]\nclean = sed s/a/b/ src\n";
+        let tree = repository(config).files(&["/ws/x.sh", "/ws/s/c"]);
+        for path in ["/ws/watch", "/ws/x.sh"] {
+            assert!(!writes(&tree, path), "{path}");
+        }
+        for path in ["/ws/src/a", "/ws/s/a/b", "/ws/s/c", "/ws/y", "/ws/sh"] {
+            assert!(writes(&tree, path), "{path}");
+        }
     }
 
     #[test]

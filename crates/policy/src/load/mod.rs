@@ -22,6 +22,8 @@ mod told;
 mod workspace;
 mod worktree;
 
+pub(crate) use leads::git_directories;
+
 use crate::command::CommandRules;
 use crate::environment::EnvironmentRules;
 use crate::inputs::{Inputs, Presence, SettingsFile, Shape};

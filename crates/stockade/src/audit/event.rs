@@ -94,6 +94,9 @@ pub enum AuditEvent {
         /// Lines that were written and are gone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
+        /// How many lines should stand before this one and could not be written.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unwritten: u64,
         /// What was found, in words.
         note: String,
     },
@@ -119,7 +122,7 @@ pub struct Lost {
     pub to: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

@@ -78,6 +78,12 @@ pub enum Flaw {
     /// The head is damaged.
     #[error("audit.head cannot be read: nobody can tell whether the end was cut off")]
     HeadUnreadable,
+    /// Lines that should follow were never written.
+    #[error("{count} {} could not be written: the disk may have been full", if *count == 1 { "line" } else { "lines" })]
+    Unwritten {
+        /// How many.
+        count: u64,
+    },
     /// A writer found the log in disorder and went on.
     #[error("a writer noted a gap here: {note}")]
     Gap {

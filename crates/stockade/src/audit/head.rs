@@ -4,6 +4,7 @@
 //! written with one call into a block that is already there.
 
 use super::AuditError;
+use super::event::is_zero;
 use super::kept::Opened;
 use super::line::{Hash, Link};
 use crate::private;
@@ -29,6 +30,9 @@ pub(super) struct Head {
     pub(super) first: u64,
     /// The last line.
     pub(super) last: Link,
+    /// Lines since then that could not be written. A full disk has no room for them, but for this number: its
+    /// place is there already.
+    pub(super) unwritten: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -37,19 +41,21 @@ struct Text {
     first: u64,
     seq: u64,
     hash: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost: u64,
 }
 
 impl Head {
     /// `None` when it cannot be understood.
     fn parse(text: &[u8]) -> Option<Self> {
-        let Text { first, seq, hash } = serde_json::from_slice(text).ok()?;
-        Some(Self { first, last: Link { seq, hash: Hash::read(hash.as_bytes())? } })
+        let Text { first, seq, hash, lost } = serde_json::from_slice(text).ok()?;
+        Some(Self { first, last: Link { seq, hash: Hash::read(hash.as_bytes())? }, unwritten: lost })
     }
 
     fn text(&self) -> serde_json::Result<Vec<u8>> {
-        let Self { first, last } = self;
+        let Self { first, last, unwritten } = *self;
         let mut text =
-            serde_json::to_vec(&Text { first: *first, seq: last.seq, hash: last.hash.to_string() })?;
+            serde_json::to_vec(&Text { first, seq: last.seq, hash: last.hash.to_string(), lost: unwritten })?;
         text.resize(LENGTH - 1, b' ');
         text.push(b'\n');
         Ok(text)
@@ -172,8 +178,9 @@ mod tests {
         let path = place.path().join("head");
         let locked = Locked::take(&path).unwrap();
         assert_eq!(locked.read().unwrap(), Found::Nothing);
-        let large = Head { first: u64::MAX, last: Link { seq: u64::MAX, hash: Hash::NONE } };
-        for head in [large, Head { first: 1, last: Link::NONE }] {
+        let last = Link { seq: u64::MAX, hash: Hash::NONE };
+        let large = Head { first: u64::MAX, last, unwritten: u64::MAX };
+        for head in [large, Head { first: 1, last: Link::NONE, unwritten: 0 }] {
             locked.write(&head).unwrap();
             assert_eq!(locked.read().unwrap(), Found::Head(head));
         }

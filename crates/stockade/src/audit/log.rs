@@ -4,7 +4,7 @@ use super::head::{Found, Head, Locked};
 use super::kept::{Kept, Opened};
 use super::line::{self, Link};
 use super::tail::{self, Last, Tail};
-use super::{AuditError, AuditEvent, Lost, Rotation, files, rotation};
+use super::{AuditError, AuditEvent, Flaw, Lost, Rotation, files, rotation};
 use crate::private;
 use rustix::fs::OFlags;
 use std::collections::HashMap;
@@ -12,7 +12,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The name of the log in the state directory.
 const FILE: &str = "audit.jsonl";
@@ -35,6 +36,8 @@ pub struct AuditLog {
     durability: Durability,
     refusals: Arc<Mutex<HashMap<String, u64>>>,
     kept: Arc<Mutex<Option<Kept>>>,
+    /// Lines that could not be written, and the head could not be told.
+    unwritten: Arc<AtomicU64>,
 }
 
 /// What an acknowledged line survives.
@@ -66,6 +69,7 @@ impl AuditLog {
             durability: Durability::default(),
             refusals: Arc::default(),
             kept: Arc::default(),
+            unwritten: Arc::default(),
         }
     }
 
@@ -120,10 +124,34 @@ impl AuditLog {
         // Who finds them in use opens its own. What went wrong once is opened anew.
         let mut slot = self.kept.try_lock().ok();
         let kept = slot.as_mut().and_then(|slot| slot.take()).filter(Kept::is_ours);
-        let locked = self.lock(kept.as_ref())?;
-        let (mut log, mut size) = self.current(kept.as_ref())?;
+        let locked = self.lock(kept.as_ref()).inspect_err(|_| self.count_unwritten(None))?;
+        self.write_locked(event, &locked, kept.as_ref(), slot)
+            .inspect_err(|_| self.count_unwritten(Some(&locked)))
+    }
+
+    /// Notes that a line is missing, where whoever writes or checks the log next finds it.
+    fn count_unwritten(&self, locked: Option<&Locked>) {
+        let told = locked.is_some_and(|locked| match locked.read() {
+            Ok(Found::Head(head)) => {
+                locked.write(&Head { unwritten: head.unwritten.saturating_add(1), ..head }).is_ok()
+            }
+            _ => false,
+        });
+        if !told {
+            self.unwritten.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn write_locked(
+        &self,
+        event: &AuditEvent,
+        locked: &Locked,
+        kept: Option<&Kept>,
+        mut slot: Option<MutexGuard<'_, Option<Kept>>>,
+    ) -> Result<u64, AuditError> {
+        let (mut log, mut size) = self.current(kept)?;
         let found = locked.read()?;
-        let mut tail = match kept.as_ref().and_then(|kept| kept.tail(size, found)) {
+        let mut tail = match kept.and_then(|kept| kept.tail(size, found)) {
             Some(tail) => tail,
             None => self.tail(&log.file, size)?,
         };
@@ -131,7 +159,8 @@ impl AuditLog {
             size = size.saturating_sub(tail.unfinished.take().map_or(0, |half| half.bytes));
             log.file.set_len(size).map_err(|source| self.failed(source))?;
         }
-        let Continuation { mut head, gap } = continuation(&tail, found);
+        let untold = self.unwritten.load(Ordering::Relaxed);
+        let Continuation { mut head, gap } = continuation(&tail, found, untold);
         if found == Found::Nothing && gap.is_none() {
             // Before the first line, so that killed after it the head lags instead of missing.
             locked.write(&head)?;
@@ -155,15 +184,16 @@ impl AuditLog {
 
         if may_rotate && size > 0 && size + text.len() as u64 > self.rotation.bytes {
             locked.write(&head)?;
-            rotation::rotate(&self.path, self.rotation.keep, &locked, &mut head)?;
+            rotation::rotate(&self.path, self.rotation.keep, locked, &mut head)?;
             (log, size) = (self.open()?.0, 0);
         }
         append_whole(&log.file, &text, size).map_err(|source| self.failed(source))?;
-        head.last = last;
+        (head.last, head.unwritten) = (last, 0);
         if self.durability == Durability::Power {
             log.file.sync_data().map_err(|source| self.failed(source))?;
         }
         locked.write(&head)?;
+        self.unwritten.fetch_sub(untold, Ordering::Relaxed);
         if self.durability == Durability::Power {
             locked.synchronise()?;
         }
@@ -284,7 +314,7 @@ fn was_killed(tail: &Tail, found: Found) -> bool {
 }
 
 /// Compares the end of the log with its head.
-fn continuation(tail: &Tail, found: Found) -> Continuation {
+fn continuation(tail: &Tail, found: Found, untold: u64) -> Continuation {
     let known = match found {
         Found::Head(head) => Some(head),
         Found::Nothing | Found::Unreadable => None,
@@ -295,8 +325,14 @@ fn continuation(tail: &Tail, found: Found) -> Continuation {
         Last::Nothing => Link::NONE,
         Last::Unreadable => known.map_or(Link::NONE, |head| head.last),
     };
+    let unwritten = known.map_or(0, |head| head.unwritten).saturating_add(untold);
     let mut notes = Vec::new();
     let mut lost = None;
+    let words;
+    if unwritten > 0 {
+        words = Flaw::Unwritten { count: unwritten }.to_string();
+        notes.push(words.as_str());
+    }
     if tail.unfinished.is_some() {
         notes.push("the last line was never finished");
     }
@@ -319,7 +355,13 @@ fn continuation(tail: &Tail, found: Found) -> Continuation {
     }
     let gap = (!notes.is_empty()).then(|| Gap {
         seq: last.seq.max(lost.map_or(0, |lost| lost.to)) + 1,
-        event: AuditEvent::Gap { unfinished: tail.unfinished.clone(), lost, note: notes.join("; ") },
+        event: AuditEvent::Gap {
+            unfinished: tail.unfinished.clone(),
+            lost,
+            unwritten,
+            note: notes.join("; "),
+        },
     });
-    Continuation { head: Head { first, last }, gap }
+    let unwritten = known.map_or(0, |head| head.unwritten);
+    Continuation { head: Head { first, last, unwritten }, gap }
 }

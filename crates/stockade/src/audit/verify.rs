@@ -179,6 +179,7 @@ impl Walk {
             Found::Head(head) if head.last.seq > last => {
                 Err(Flaw::CutOff { from: last + 1, to: head.last.seq })
             }
+            Found::Head(Head { unwritten: count @ 1.., .. }) => Err(Flaw::Unwritten { count }),
             // Behind by what was written just before somebody was killed.
             Found::Head(_) => Ok(()),
             Found::Nothing if self.last.is_none() => Ok(()),

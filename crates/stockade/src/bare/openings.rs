@@ -29,6 +29,12 @@ pub enum OpeningError {
         /// The file.
         path: PathBuf,
     },
+    /// nohup would write where a link leads, or into something that is no file.
+    #[error("{} is there and is a link or no plain file, and nohup does not write through that without walls; nothing was run\nhint: remove it, or say where the output goes: nohup ... > FILE", path.display())]
+    Detached {
+        /// `nohup.out`.
+        path: PathBuf,
+    },
     /// It cannot be opened.
     #[error("cannot open {} for a command without walls: {source}; nothing was run", path.display())]
     Open {
@@ -110,18 +116,21 @@ fn open_as(path: &Path, opens: Opens) -> Result<OwnedFd, OpeningError> {
     // The kernel takes no other flags together with PATH.
     let usual = if opens == Opens::ToEnter { OFlags::CLOEXEC } else { usual };
     let named = || path.to_owned();
+    // Nobody has looked at nohup's file before: it need not have changed.
+    let unfit = || match opens {
+        Opens::ForNohup => OpeningError::Detached { path: named() },
+        _ => OpeningError::Changed { path: named() },
+    };
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let file = openat2(CWD, path, flags | usual, mode, resolve).map_err(|errno| match errno {
-        rustix::io::Errno::LOOP | rustix::io::Errno::NXIO | rustix::io::Errno::NOTDIR => {
-            OpeningError::Changed { path: named() }
-        }
+        rustix::io::Errno::LOOP | rustix::io::Errno::NXIO | rustix::io::Errno::NOTDIR => unfit(),
         errno => OpeningError::Open { path: named(), source: errno.into() },
     })?;
     let seen = fstat(&file).map_err(|errno| OpeningError::Open { path: named(), source: errno.into() })?;
     match FileType::from_raw_mode(seen.st_mode) {
         FileType::RegularFile if opens != Opens::ToEnter => {}
         FileType::Directory if opens == Opens::ToEnter => {}
-        _ => return Err(OpeningError::Changed { path: named() }),
+        _ => return Err(unfit()),
     }
     fcntl_dupfd_cloexec(&file, LOWEST)
         .map_err(|errno| OpeningError::Open { path: named(), source: errno.into() })
@@ -287,7 +296,7 @@ mod tests {
         assert_eq!(fs::read_to_string(at("piped")).unwrap(), "through\n");
         assert!(!at("victim").exists());
         let error = open(CommandLine::Shell("nohup ls".into()), &[of(0, 5)], &own()).unwrap_err();
-        assert!(matches!(error, OpeningError::Changed { .. }), "{error}");
+        assert!(matches!(error, OpeningError::Detached { .. }), "{error}");
         // Nohup opens nothing where there is no terminal.
         let (CommandLine::Shell(text), opened) =
             open(CommandLine::Shell("nohup ls".into()), &[of(0, 5)], &QUIET).unwrap()

@@ -110,7 +110,7 @@ impl Room {
 /// is not the agent's business.
 pub(super) fn refused(error: PrepareError) -> Result<ToolResult, ManagerError> {
     match error {
-        PrepareError::Refused { .. } | PrepareError::NobodyToAsk { .. } => {
+        PrepareError::Refused { .. } | PrepareError::NobodyToAsk { .. } | PrepareError::Unsettled { .. } => {
             Ok(ToolResult::refused(error.to_string()))
         }
         error => Err(SessionError::Prepare(error).into()),
@@ -170,7 +170,10 @@ pub(super) fn notice(event: &Event) -> Option<String> {
         }
         Event::SettingsRejected { file, error } => {
             let file = file.display().to_string();
-            Some(format!("{} has changed and is wrong, what held before holds: {error}", visible(&file)))
+            let file = visible(&file);
+            Some(format!(
+                "{file} has changed and is wrong, what held before holds but for leave to run without walls: {error}"
+            ))
         }
         // Said louder: see `no_walls`.
         Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS) => None,

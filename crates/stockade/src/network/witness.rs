@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
-use stockade_isolate::{Attendant, NetNote, Teller, TurnedAway};
+use stockade_isolate::{Attendant, Concern, NetNote, Teller, TurnedAway};
 use stockade_net::{BoxFuture, Gateway, NetRecord, Witness};
-use stockade_policy::{Connection, ConnectionVerdict, Event, NetRefusal, Reply, Via};
+use stockade_policy::{Cause, Connection, ConnectionVerdict, Event, NetRefusal, Reply, Via};
 use tokio::sync::mpsc;
 
 /// Records that wait for whoever reads a run's events. What comes beyond is in the sums only.
@@ -109,6 +109,12 @@ impl Attendant for Attending {
 fn note(refusal: &NetRefusal, peer: Option<SocketAddr>) -> NetNote {
     NetNote {
         kind: refusal.kind,
+        concern: match refusal.cause {
+            Cause::StandIn => Concern::Secret,
+            Cause::Address => Concern::Address,
+            Cause::Mismatch => Concern::Agreement,
+            _ => Concern::Reach,
+        },
         subject: refusal.subject.clone(),
         reason: refusal.told.clone().unwrap_or_else(|| refusal.reason.clone()),
         rule: refusal.rule.clone(),

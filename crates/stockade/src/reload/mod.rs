@@ -6,6 +6,9 @@
 //! next command always runs under what the files say, and a [`Following`] beside every command that runs, which
 //! hands the lists of hosts to its gateway and tells what happened.
 //!
+//! While a file is wrong, or one that was named is gone, the policy from before holds with one exception: nothing
+//! runs without walls. Perhaps that is what somebody wanted to take back.
+//!
 //! Files are looked at twice a second instead of being watched through the kernel: a look needs no descriptor
 //! that would have to follow every rename and link on the way to the files, and a file that is not there yet
 //! is no special case.
@@ -19,4 +22,4 @@ mod stamp;
 mod tests;
 
 pub(crate) use following::{Following, Looker};
-pub(crate) use shared::Reload;
+pub(crate) use shared::{Fault, Reload};

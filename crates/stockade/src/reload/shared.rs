@@ -15,6 +15,21 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How many changes are remembered for those who have not heard of them.
 const REMEMBERED: usize = 64;
 
+/// What is wrong with settings that are in use. The policy from before may be the very one that somebody wanted
+/// to take back, so that nothing runs without walls until it is known what they want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) file: PathBuf,
+    pub(crate) error: String,
+}
+
+/// Whether a file that is wrong may be looked at again in a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patience {
+    Left,
+    Spent,
+}
+
 /// What the policy is made of, and the one in force. Copies share everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Reload(Arc<Shared>);
@@ -35,6 +50,8 @@ struct State {
     stamps: Option<Stamps>,
     /// The files that are wrong, while the policy from before holds.
     wrong: Vec<PathBuf>,
+    /// What is wrong with them.
+    fault: Option<Fault>,
     /// Since when a file seems to be on its way.
     unsettled: Option<Instant>,
     news: VecDeque<Arc<News>>,
@@ -58,6 +75,7 @@ impl Reload {
             reading,
             stamps: (memory == Memory::Lasting).then_some(stamps),
             wrong: Vec::new(),
+            fault: None,
             unsettled: None,
             news: VecDeque::new(),
             forgotten: 0,
@@ -71,10 +89,12 @@ impl Reload {
         Arc::clone(&self.state().policy)
     }
 
-    /// The policy that the files make now; the one from before where they are wrong.
-    pub(crate) fn newest(&self) -> Arc<Policy> {
-        self.look();
-        self.policy()
+    /// The policy that the files make now; the one from before where they are wrong, and what is wrong.
+    pub(crate) fn newest(&self) -> (Arc<Policy>, Option<Fault>) {
+        // Whether an editor is at work cannot be waited for: the command that asks runs now.
+        self.look_with(Patience::Spent);
+        let state = self.state();
+        (Arc::clone(&state.policy), state.fault.clone())
     }
 
     /// The files a policy is made from, and how they stand to what was trusted.
@@ -89,8 +109,12 @@ impl Reload {
         self.0.inputs.flags.live_network == Switch::Allowed
     }
 
-    /// Looks at the files, and takes what changed.
+    /// Looks at the files, and takes what changed. What is wrong only for a moment does not count.
     pub(crate) fn look(&self) {
+        self.look_with(Patience::Left);
+    }
+
+    fn look_with(&self, patience: Patience) {
         let (stamps, memory) = Stamps::of(&self.0.watched);
         let mut state = self.state();
         if state.stamps.as_ref() == Some(&stamps) {
@@ -104,7 +128,7 @@ impl Reload {
                 changed.push(self.0.trust.path());
             }
             // What a removed file gave must not outlive it; what is wrong changes nothing in any case.
-            if loaded.is_err() && state.puts_off(&changed) {
+            if loaded.is_err() && patience == Patience::Left && state.puts_off(&changed) {
                 return;
             }
             match loaded {
@@ -150,13 +174,18 @@ impl State {
 
     fn take(&mut self, policy: Arc<Policy>, files: Vec<PathBuf>) {
         let mended = std::mem::take(&mut self.wrong);
+        self.fault = None;
         let change = Change::between(&self.policy, &policy, files, mended);
         self.policy = policy;
         self.tell(News::Changed(change));
     }
 
     fn reject(&mut self, errors: &SettingsErrors, changed: &[PathBuf]) {
-        for (file, error) in rejections(errors, changed) {
+        let rejected = rejections(errors, changed);
+        let first = rejected.first().map(|(file, error)| Fault { file: file.clone(), error: error.clone() });
+        // What belongs to no file is wrong all the same.
+        self.fault = first.or_else(|| Some(Fault { file: PathBuf::new(), error: errors.to_string() }));
+        for (file, error) in rejected {
             if !self.wrong.contains(&file) {
                 self.wrong.push(file.clone());
             }

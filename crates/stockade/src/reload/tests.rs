@@ -1,11 +1,11 @@
 use super::change::News;
 use super::*;
-use crate::{Directories, TrustStore};
+use crate::{Directories, PrepareError, TrustStore};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stockade_policy::{CommandLine, Event, Flags, Inputs, Layer, SettingsFile};
+use stockade_policy::{BareWish, CommandLine, Event, Flags, Inputs, Layer, Request, SettingsFile, Verdict};
 
 struct Stand {
     place: tempfile::TempDir,
@@ -141,7 +141,7 @@ fn a_broken_edit_changes_nothing_and_is_told_once() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(Arc::ptr_eq(&before, &reload.newest()));
+    assert!(Arc::ptr_eq(&before, &reload.newest().0));
     assert!(reload.unheard().0.is_empty(), "told twice");
     // Back to what it was: nothing changes but that the file is in order.
     save(&stand.user(), r#"{"filesystem": {"denyRead": ["x.key"]}}"#);
@@ -173,10 +173,74 @@ fn a_file_that_is_empty_for_a_moment_still_holds() {
     let before = reload.policy();
     // An editor that empties the file first and writes then.
     fs::write(stand.user(), "").unwrap();
-    assert!(Arc::ptr_eq(&before, &reload.newest()));
+    reload.look();
+    assert!(Arc::ptr_eq(&before, &reload.policy()));
     fs::write(stand.user(), r#"{"filesystem": {"denyRead": ["y.key"]}}"#).unwrap();
     let told = news(&reload);
     assert_eq!(only_change(&told).rest, ["- denyRead x.key", "+ denyRead y.key"]);
+}
+
+#[test]
+fn what_is_wrong_is_told_to_the_next_command_however_soon_it_comes() {
+    let stand = Stand::new();
+    save(&stand.user(), r#"{"enabled": false}"#);
+    let reload = stand.begin();
+    let before = reload.policy();
+    assert_eq!(reload.newest().1, None);
+    for text in ["", r#"{"enabled": true,,}"#, r#"{"enabled": "yes"}"#, r#"{"excludedCommands": [""]}"#] {
+        fs::write(stand.user(), text).unwrap();
+        let (policy, fault) = reload.newest();
+        assert!(Arc::ptr_eq(&before, &policy), "{text}");
+        let fault = fault.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(fault.file, stand.user(), "{text}");
+        let told = reload.unheard().0;
+        assert!(matches!(&*told[0], News::Rejected { error, .. } if *error == fault.error), "{told:?}");
+        // It stays wrong, and is not told again.
+        assert!(reload.newest().1.is_some() && reload.unheard().0.is_empty(), "{text}");
+    }
+    save(&stand.user(), r#"{"enabled": true}"#);
+    assert_eq!(reload.newest().1, None);
+    assert_eq!(only_change(&reload.unheard().0).mended, [stand.user()]);
+}
+
+#[tokio::test]
+async fn nothing_runs_without_walls_by_settings_that_went_wrong() {
+    let stand = Stand::new();
+    let workspace = stand.place.path().join("ws");
+    let user = stand.user();
+    let good = r#"{"allowUnsandboxedCommands": true, "excludedCommands": ["true"], "commands": {"deny": [{"program": "uname"}]}}"#;
+    save(&user, good);
+    let runtime = crate::Runtime::builder()
+        .cwd(&workspace)
+        .standard_settings(crate::StandardSettings::ManagedOnly)
+        .settings(SettingsFile::named(user.clone(), Layer::User))
+        .records(crate::Records::Nowhere)
+        .build()
+        .unwrap();
+    let prepare = |text: &str, bare: BareWish| {
+        let request = runtime.request(CommandLine::Shell(text.into()));
+        runtime.prepare(Request { bare, ..request }).map(|prepared| prepared.decision.verdict)
+    };
+    assert_eq!(prepare("true", BareWish::Sandboxed).unwrap(), Verdict::Unsandboxed);
+    type Edit<'a> = &'a dyn Fn();
+    let edits: [Edit<'_>; 3] = [
+        &|| fs::write(&user, "{").unwrap(),
+        &|| fs::write(&user, r#"{"excludedCommand": []}"#).unwrap(),
+        &|| fs::remove_file(&user).unwrap(),
+    ];
+    for edit in edits {
+        edit();
+        for (text, bare) in [("true", BareWish::Sandboxed), ("echo", BareWish::Bare)] {
+            let error = prepare(text, bare).unwrap_err().to_string();
+            assert!(error.contains("settings.json has changed and is wrong"), "{error}");
+            assert!(error.contains("nothing runs without walls"), "{error}");
+        }
+        assert_eq!(prepare("echo", BareWish::Sandboxed).unwrap(), Verdict::Sandbox);
+        let denied = prepare("uname", BareWish::Sandboxed).unwrap_err();
+        assert!(matches!(denied, PrepareError::Refused { .. }), "{denied}");
+    }
+    fs::write(&user, good).unwrap();
+    assert_eq!(prepare("true", BareWish::Sandboxed).unwrap(), Verdict::Unsandboxed);
 }
 
 #[test]

@@ -145,6 +145,7 @@ fn regular(
         ReviewLook::Lines(words) => Some(lines(&content, words)),
         ReviewLook::GitSettings if content.len() <= LARGEST_KEPT => return Seen::Settings(content),
         ReviewLook::GitSettings => None,
+        ReviewLook::GitSteps => Some(steps(&content)),
     };
     match parts {
         Some(parts) => Seen::Parts(parts),
@@ -197,6 +198,14 @@ fn words(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// The lines of a list of steps that run programs.
+fn steps(content: &[u8]) -> BTreeMap<String, String> {
+    let text = String::from_utf8_lossy(content);
+    let runs = |line: &&str| matches!(line.split_whitespace().next(), Some("exec" | "x"));
+    let found = text.lines().filter(runs).take(MOST_PARTS);
+    found.map(|line| (line.trim().to_owned(), String::new())).collect()
 }
 
 /// Lines that hold one of the words, with those that their values go on in. A flood of them is compared as one.
@@ -274,6 +283,12 @@ mod tests {
         let many = format!("{{\"scripts\": {{{}}}}}", many.join(","));
         assert_eq!(members(many.as_bytes(), &list(&["scripts"])), None);
         assert_eq!(members(b"[]", &list(&["scripts"])), None);
+    }
+
+    #[test]
+    fn steps_that_run_programs() {
+        let parts = steps(b"pick 1234 exec\n exec id > /x\nx make\nexecute\nlabel x\n");
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["exec id > /x", "x make"]);
     }
 
     #[test]

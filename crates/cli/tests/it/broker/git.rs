@@ -250,3 +250,76 @@ fn f24_f12_whole_directories() {
         }
     });
 }
+
+/// Ways to a link in a git directory; `$OUT` is a file of the host's.
+const LINKS: [&str; 14] = [
+    "ln -s \"$OUT\" r/.git/COMMIT_EDITMSG",
+    "ln -s \"$OUT\" r/.git/FETCH_HEAD",
+    "rm -f r/.git/index; ln -s \"$OUT\" r/.git/index",
+    "rm -f r/.git/logs/HEAD; ln -s \"$OUT\" r/.git/logs/HEAD",
+    "rm -rf r/.git/logs; ln -s ../../evil r/.git/logs",
+    "ln -s config r/.git/COMMIT_EDITMSG",
+    "ln -s \"$OUT\" l; mv l r/.git/COMMIT_EDITMSG",
+    "ln -s \"$OUT\" l; ln -P l r/.git/COMMIT_EDITMSG",
+    "ln -s config r/.git/tabcdef && mv r/.git/tabcdef r/.git/COMMIT_EDITMSG",
+    "mkdir d; ln -s \"$OUT\" d/HEAD; rm -rf r/.git/logs; mv d r/.git/logs",
+    "mkdir d; ln -s \"$OUT\" d/COMMIT_EDITMSG; mv d w/.git",
+    "mkdir d; ln -s \"$OUT\" d/COMMIT_EDITMSG; tar cf /tmp/t -C d . && tar xf /tmp/t -C r/.git",
+    "ln -s \"$OUT\" r/.git/modules/sub/COMMIT_EDITMSG",
+    "mkdir -p r/.git/worktrees/t && ln -s \"$OUT\" r/.git/worktrees/t/COMMIT_EDITMSG",
+];
+
+fn links_in(dir: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            links_in(&path, found);
+        } else if kind.is_symlink() && !path.ends_with("tabcdef") {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+/// Git on the host would write through them, whatever they lead to.
+#[test]
+fn no_links_in_git_directories() {
+    each_caller(|world| {
+        let out = world.file(world.outside.join("out"), "mine");
+        for trick in LINKS {
+            fresh(world);
+            let ran = reported(world).shell(&format!("OUT='{}'; {trick}", out.display()));
+            assert_ne!(ran.code(), 0, "{trick} claims to have worked{ran}");
+            let mut found = Vec::new();
+            for dir in ["r/.git", "w/.git"] {
+                links_in(&world.ws.join(dir), &mut found);
+            }
+            assert!(found.is_empty(), "{trick}: {found:?}{ran}");
+            let records = Records::of(world);
+            assert!(
+                records.all().iter().any(|record| format!("{record:?}").contains(".git")),
+                "{trick}{ran}"
+            );
+        }
+        assert_eq!(fs::read_to_string(&out).unwrap(), "mine");
+    });
+}
+
+/// What the settings of repositories below the workspace name is as good as the settings.
+#[test]
+fn hooks_settings_and_programs_of_nested_repositories() {
+    each_caller(|world| {
+        world.dir("tools");
+        world.run().shell("git init -q app && git init -q .").exits(0);
+        let settings = "[core]\n\thooksPath = .husky\n[include]\n\tpath = ../../shared.cfg\n\
+                        [alias]\n\tx = !./run\n[diff \"d\"]\n\ttextconv = sh tools/conv\n";
+        world.file("app/.git/config", settings);
+        world.file("app/tools/conv", "cat");
+        let text = "for file in app/.husky/pre-commit shared.cfg app/run app/tools/conv; do \
+                    mkdir -p \"$(dirname $file)\" 2>/dev/null; (echo x > $file) 2>/dev/null && echo $file; \
+                    (echo x > other; mv other $file) 2>/dev/null && echo $file; done; echo x > app/tools/free";
+        let ran = reported(world).shell(text);
+        assert_eq!(ran.out(), "", "{ran}");
+        assert!(world.ws.join("app/tools/free").exists(), "{ran}");
+        assert_eq!(fs::read_to_string(world.ws.join("app/tools/conv")).unwrap(), "cat");
+    });
+}

@@ -1,6 +1,6 @@
 //! What something inside left behind, and commands without walls that come upon it.
 
-use crate::support::{World, each_caller, eventually};
+use crate::support::{World, binaries, each_caller, eventually};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -134,13 +134,14 @@ fn nohup_follows_no_link_to_where_its_output_goes() {
         assert!(told.out().starts_with("unsandboxed"), "{told}");
         // `script` gives it a terminal.
         let line = |text: &str| {
-            format!("{} run --settings {} -c '{text}'", env!("CARGO_BIN_EXE_stockade"), file.display())
+            format!("{} run --settings {} -c '{text}'", binaries().stockade.display(), file.display())
         };
         let on_terminal =
             |text: &str| world.bare("/usr/bin/script").opts(["-qec", &line(text), "/dev/null"]).go();
         let ran = on_terminal("nohup echo planted");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched", "{ran}");
-        assert!(ran.out().contains("nohup.out became a link"), "{ran}");
+        assert!(ran.out().contains("nohup.out is there and is a link"), "{ran}");
+        assert!(ran.out().contains("hint: remove it"), "{ran}");
         fs::remove_file(world.ws.join("nohup.out")).unwrap();
         let ran = on_terminal("nohup echo mine; nohup echo through | echo there");
         assert_eq!(fs::read_to_string(world.ws.join("nohup.out")).unwrap(), "mine\n", "{ran}");

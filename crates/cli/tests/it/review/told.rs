@@ -40,6 +40,21 @@ fn changes_are_listed_after_everything_else() {
 }
 
 #[test]
+fn what_a_rebase_would_run_is_told() {
+    each_caller(|world| {
+        let settings = world.settings("{}");
+        world.file(".git/HEAD", "ref: refs/heads/main");
+        let text = "mkdir -p .git/rebase-merge .git/sequencer; echo pick 1 > .git/sequencer/todo; \
+                    printf 'pick 1 exec\\nexec id > /x\\n' > .git/rebase-merge/git-rebase-todo";
+        let (ran, items) = reviewed(world, &settings, text);
+        ran.exits(0);
+        assert_eq!(brief(&items), ["gitHook new .git/rebase-merge/git-rebase-todo"], "{ran}");
+        let told = "(new \"exec id > /x\"): git rebase --continue would run these lines";
+        assert!(ran.err().contains(told), "{ran}");
+    });
+}
+
+#[test]
 fn nothing_to_tell_is_not_told() {
     each_caller(|world| {
         let settings = world.settings(UNPROTECTED);

@@ -47,6 +47,49 @@ fn whoever_waits_hears_of_a_new_shell() {
 }
 
 #[test]
+fn settings_that_went_wrong_let_nothing_run_without_walls() {
+    each_caller(|world| {
+        let mine = settings(world, "{}");
+        let named = world.file(world.base.join("named.json"), r#"{"sandbox": {"enabled": false}}"#);
+        let path = named.to_str().unwrap();
+        let session = Hosted::new(world, "a", &["--settings", path]);
+        session.exec().shell("echo one").exits(0).complains(&["this runs WITHOUT walls"]);
+        let mark = world.outside.join("mark");
+        let touch = format!("touch {}", mark.display());
+        let refused = ["has changed and is wrong", "nothing runs without walls"];
+        for text in [r#"{"sandbox":{"enabled":true,}"#, r#"{"sandbox":{"enabled":"no"}}"#, ""] {
+            // At once, and not only when the file has settled.
+            world.file(&named, text);
+            for words in [&["-c", &*touch][..], &["--", "touch", mark.to_str().unwrap()]] {
+                session.exec().opts(words).go().exits(125).complains(&refused).complains(&[path]);
+            }
+        }
+        fs::remove_file(&named).unwrap();
+        session.exec().shell(&touch).exits(125).complains(&refused).complains(&[path]);
+        assert!(!mark.exists());
+        world.file(&named, r#"{"sandbox": {"enabled": false}}"#);
+        session.exec().shell("echo two").exits(0).complains(&["is in order again", "WITHOUT walls"]);
+        session.exec().shell(&touch).exits(0);
+        assert!(mark.exists());
+
+        // The user's own, where a list was to be taken back.
+        settings(world, r#"{"excludedCommands": ["cat*"], "commands": {"deny": [{"program": "uname"}]}}"#);
+        world.file("x", "x");
+        let session = Hosted::new(world, "b", &[]);
+        session.exec().shell("cat x").exits(0).complains(&["this runs WITHOUT walls"]);
+        settings(world, r#"{"excludedCommand": []}"#);
+        let mine = mine.to_str().unwrap();
+        session.exec().shell("true").exits(0).complains(&[
+            mine,
+            "has changed and is wrong",
+            "excludedCommand",
+        ]);
+        session.exec().shell("cat x").exits(125).complains(&refused).complains(&[mine]);
+        session.exec().shell("uname").exits(125).complains(&["a rule denies this command"]);
+    });
+}
+
+#[test]
 fn a_broken_edit_of_the_settings_is_told_once() {
     each_caller(|world| {
         let path = settings(world, "{}");

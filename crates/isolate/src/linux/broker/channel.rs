@@ -1,6 +1,7 @@
 //! What launcher and broker say to each other: JSON in packets, a descriptor beside it where one travels.
 
 use super::deeds::Deed;
+use crate::Concern;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -73,6 +74,7 @@ pub(crate) struct Noted {
     pub(crate) session: u32,
     pub(crate) program: Option<String>,
     pub(crate) kind: ViolationKind,
+    pub(crate) concern: Concern,
     pub(crate) subject: String,
     pub(crate) reason: String,
     pub(crate) rule: Option<RuleRef>,

@@ -1,13 +1,14 @@
 //! Which refusals are told. A command that tries the same thing ten thousand times is told about in a bounded
 //! number of records and a count.
 
+use crate::Concern;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use stockade_policy::ViolationKind;
 
 /// Different subjects told about, whatever they are; what comes after is counted.
 const MOST: usize = 1000;
-/// Of each kind so many are told in any case: a flood of one must not hide the others.
+/// Of each kind and concern so many are told in any case: a flood of one must not hide the others.
 const LEAST_OF_KIND: usize = 50;
 /// Times the same refusal is told.
 const MOST_OF_ONE: u32 = 100;
@@ -63,11 +64,11 @@ enum Room {
     NotForOthers,
 }
 
-/// How many records there are, and of which kind.
+/// How many records there are, of which kind, and what they are about.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
     all: usize,
-    of_kind: HashMap<(ViolationKind, Carrier), usize>,
+    of_kind: HashMap<(ViolationKind, Carrier, Concern), usize>,
 }
 
 /// What a refusal came by, where one way can be flooded without the other.
@@ -79,9 +80,9 @@ enum Carrier {
 
 impl Shares {
     /// Whether there is room for one more record about this. It is taken from now on.
-    pub(crate) fn take(&mut self, kind: ViolationKind, subject: &str) -> Telling {
+    pub(crate) fn take(&mut self, kind: ViolationKind, concern: Concern, subject: &str) -> Telling {
         let carrier = if subject.ends_with("/udp") { Carrier::Datagram } else { Carrier::Other };
-        let of_kind = self.of_kind.entry((kind, carrier)).or_default();
+        let of_kind = self.of_kind.entry((kind, carrier, concern)).or_default();
         if self.all >= MOST && *of_kind >= LEAST_OF_KIND {
             return Telling::AsOneMore;
         }
@@ -150,7 +151,7 @@ impl Tally {
                 *times += 1;
                 Room::Yes
             }
-            None if self.shares.take(kind, subject) == Telling::InFull => {
+            None if self.shares.take(kind, Concern::default(), subject) == Telling::InFull => {
                 self.told.insert(key, 1);
                 Room::Yes
             }
@@ -206,9 +207,11 @@ mod tests {
             assert_eq!(tally.of(kind, subject), Telling::InFull, "{subject}");
         }
         let mut shares = Shares::default();
-        let told = (0..5000).filter(|_| shares.take(ViolationKind::Read, "/x") == Telling::InFull);
+        let told =
+            (0..5000).filter(|_| shares.take(ViolationKind::Read, Concern::Reach, "/x") == Telling::InFull);
         assert_eq!(told.count(), MOST);
-        let told = (0..5000).filter(|_| shares.take(ViolationKind::Resolve, "n") == Telling::InFull);
+        let told =
+            (0..5000).filter(|_| shares.take(ViolationKind::Resolve, Concern::Reach, "n") == Telling::InFull);
         assert_eq!(told.count(), LEAST_OF_KIND);
         assert_eq!(tally.of(ViolationKind::Write, "/x"), Telling::InFull);
     }

@@ -7,6 +7,7 @@ use super::deeds::Deed;
 use super::questions::Subject;
 use super::repository::Locked;
 use super::tally::Telling;
+use crate::Concern;
 use rustix::io::Errno;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -181,6 +182,7 @@ impl<'a> Trial<'a> {
             session: who.session,
             program: who.program,
             kind,
+            concern: Concern::default(),
             subject,
             reason: refusal.reason.clone(),
             rule: refusal.rule.clone(),

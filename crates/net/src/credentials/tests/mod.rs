@@ -4,7 +4,7 @@ mod answers;
 mod bodies;
 mod frames;
 mod heads;
-mod parts;
+mod pieces;
 mod signatures;
 mod silence;
 

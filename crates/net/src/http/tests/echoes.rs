@@ -1,4 +1,4 @@
-//! What comes back of a real value in pieces, in parts and at other ports.
+//! What comes back of a real value in pieces and at other ports.
 
 use super::{PATIENCE, parrot, until, witnessed};
 use crate::credentials::{Secret, StandIn, VaultEntry};
@@ -66,32 +66,19 @@ async fn every_port_of_a_host_is_looked_at() {
     }
 }
 
-/// However a server cuts it: what was read of it waits for the rest.
+/// However a server cuts it, and however long the rest takes: what was read of it waits.
 #[tokio::test]
 async fn a_value_that_comes_in_pieces_is_not_shown() {
     for tunnel in [false, true] {
-        for cut in [1, 10, 17, 30] {
+        for cut in [1, 17, 34] {
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 1037\r\n\r\n{}<", "x".repeat(1000));
             let says = vec![format!("{head}{}", &REAL[..cut]), format!("{}>", &REAL[cut..])];
-            let port = slow(says, Duration::from_millis(30)).await;
+            let port = slow(says, Duration::from_millis(300)).await;
             let (mut client, fake, _gateway) = client().await;
             let request = ask(&mut client, port, tunnel).await;
             let heard = until(&mut client, request, ">").await;
             assert!(heard.ends_with(&format!("x<{fake}>")), "{cut}: {heard}");
         }
-    }
-}
-
-/// An answer may end before the value does.
-#[tokio::test]
-async fn a_value_that_is_cut_short_is_not_shown() {
-    for length in [18, 30, 34] {
-        let says = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{}", &REAL[..length]);
-        let (port, _) = parrot(Box::leak(says.into_bytes().into())).await;
-        let (mut client, fake, _gateway) = client().await;
-        let request = ask(&mut client, port, true).await;
-        let heard = until(&mut client, request, &fake[..length]).await;
-        assert!(!heard.contains("sk-"), "{heard}");
     }
 }
 
@@ -123,10 +110,10 @@ async fn events_go_on_without_more() {
 #[tokio::test]
 async fn messages_go_on_without_more() {
     let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-    let port = slow(vec![format!("{agreed}\x01\x50some of a message")], Duration::ZERO).await;
+    let port = slow(vec![format!("{agreed}\x01\x50some of a mess")], Duration::ZERO).await;
     let (mut client, _, _gateway) = client().await;
     let request = ask(&mut client, port, true).await;
     let request = request.replacen("\r\n\r\n", "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 1);
-    let heard = until(&mut client, request, "some of a message").await;
-    assert!(heard.starts_with("HTTP/1.1 101 "), "{heard}");
+    let heard = until(&mut client, request, "some of a ").await;
+    assert!(heard.starts_with("HTTP/1.1 101 ") && heard.ends_with("some of a "), "{heard}");
 }

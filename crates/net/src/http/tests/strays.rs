@@ -5,7 +5,7 @@ use crate::Vault;
 use crate::credentials::{Secret, StandIn, VaultEntry};
 use crate::gateway::testing::{Recorder, plan, rule};
 use std::sync::Arc;
-use stockade_policy::{CredentialPlan, CredentialSource, DomainPattern, GatewayPlan, Switch};
+use stockade_policy::{Cause, CredentialPlan, CredentialSource, DomainPattern, GatewayPlan, Switch};
 
 /// The reason and the suggestion for a stand-in in a request without TLS, of a secret for `hosts`.
 async fn told(proxy: bool, hosts: fn(u16) -> String) -> (u16, String, Option<String>) {
@@ -40,7 +40,7 @@ async fn told(proxy: bool, hosts: fn(u16) -> String) -> (u16, String, Option<Str
     until(&mut client, request, ">").await;
     let refusals = witness.refusals.lock().unwrap();
     assert_eq!(refusals.len(), 1, "{refusals:?}");
-    assert_eq!(refusals[0].subject, at);
+    assert_eq!((refusals[0].subject.as_str(), refusals[0].cause), (at.as_str(), Cause::StandIn));
     (port, refusals[0].reason.clone(), refusals[0].suggestion.clone())
 }
 

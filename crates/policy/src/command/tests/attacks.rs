@@ -166,15 +166,15 @@ fn other_character_sets_hide_quotes() {
 fn what_a_shell_cannot_run_does_not_end_the_search() {
     let policy = policy(LISTED);
     let ask = |tree: crate::testing::Tree, path: &str| {
-        let request = Request { environment: vec![("PATH".into(), path.into())], ..shell("docker ps") };
+        let request = Request { environment: vec![("PATH".into(), path.into())], ..shell("echo x") };
         policy.decide(&request, &tree).verdict
     };
     let path = "/usr/local/bin:/ws/bin:/usr/bin";
-    assert_eq!(ask(tree().file("/usr/local/bin/docker"), path), Verdict::Unsandboxed);
-    assert_eq!(ask(tree().text("/usr/local/bin/docker", "no program"), path), Verdict::Sandbox);
-    assert_eq!(ask(tree().link("/usr/local/bin/docker", "/opt/gone"), path), Verdict::Sandbox);
-    assert_eq!(ask(tree().link("/usr/local/bin/docker", "/opt"), path), Verdict::Sandbox);
-    assert_eq!(ask(tree().link("/usr/local/bin/docker", "/usr/bin/docker"), path), Verdict::Unsandboxed);
+    assert_eq!(ask(tree().file("/usr/local/bin/echo"), path), Verdict::Unsandboxed);
+    assert_eq!(ask(tree().text("/usr/local/bin/echo", "no program"), path), Verdict::Sandbox);
+    assert_eq!(ask(tree().link("/usr/local/bin/echo", "/opt/gone"), path), Verdict::Sandbox);
+    assert_eq!(ask(tree().link("/usr/local/bin/echo", "/opt"), path), Verdict::Sandbox);
+    assert_eq!(ask(tree().link("/usr/local/bin/echo", "/usr/bin/echo"), path), Verdict::Unsandboxed);
 }
 
 #[test]

@@ -244,3 +244,42 @@ fn rules_that_could_never_refuse_anything_are_told() {
     let error = load(&tree(), Layer::Project, Shape::Native, &text).unwrap_err().to_string();
     assert!(error.contains("too long together"), "{error}");
 }
+
+#[test]
+fn options_in_front_of_a_command_do_not_hide_it() {
+    let text = r#"{"sandbox": {"excludedCommands": ["git:*", "docker:*", "npm:*"]},
+        "permissions": {"deny": ["Bash(git push:*)", "Bash(docker login *)", "Bash(npm publish)"]}}"#;
+    let policy = load(&tree(), Layer::User, Shape::Claude, text).unwrap();
+    for (text, expected) in [
+        ("git push", Verdict::Refuse),
+        ("git -C . push", Verdict::Refuse),
+        ("git --no-pager push origin", Verdict::Refuse),
+        ("git -c a.b=c push", Verdict::Refuse),
+        ("git -p push", Verdict::Refuse),
+        ("git --git-dir=.git push", Verdict::Refuse),
+        ("git --git-dir .git --work-tree . -P push", Verdict::Refuse),
+        ("git -C '' -C x --bare --namespace=x --no-optional-locks push", Verdict::Refuse),
+        ("/usr/bin/git -C . push", Verdict::Refuse),
+        ("sh -c 'git -C . push'", Verdict::Refuse),
+        ("docker --debug -H tcp://x login y", Verdict::Refuse),
+        ("npm --prefix=x publish", Verdict::Refuse),
+        ("git -C . status", Verdict::Unsandboxed),
+        ("git --version", Verdict::Unsandboxed),
+        ("git -c a.b=push log", Verdict::Unsandboxed),
+        ("git", Verdict::Unsandboxed),
+        // Not known, or a push under another name.
+        ("git --new push", Verdict::Sandbox),
+        ("git -C $HERE push", Verdict::Refuse),
+        ("git -c alias.p=push p", Verdict::Sandbox),
+        ("git -c Alias.P=push p", Verdict::Sandbox),
+        ("git -c include.path=x p", Verdict::Sandbox),
+        ("git -C", Verdict::Sandbox),
+    ] {
+        let decision = policy.decide(&shell(text), &tree());
+        assert_eq!(decision.verdict, expected, "{text}: {}", decision.reason);
+    }
+    let text =
+        r#"{"sandbox": {"excludedCommands": ["git:*"]}, "permissions": {"ask": ["Bash(git push:*)"]}}"#;
+    let policy = load(&tree(), Layer::User, Shape::Claude, text).unwrap();
+    assert_eq!(policy.decide(&shell("git --no-pager push"), &tree()).verdict, Verdict::Ask);
+}

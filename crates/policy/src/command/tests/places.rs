@@ -30,7 +30,12 @@ fn a_program_that_commands_could_have_written_is_not_excluded() {
         (&tree(), Some("/usr/local/bin"), "docker ps", Verdict::Unsandboxed),
         (&planted, Some("/ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
         (&planted, Some("/srv/data"), "docker ps", Verdict::Sandbox),
-        (&planted, Some("/usr/bin:/ws/bin"), "docker ps", Verdict::Unsandboxed),
+        (&planted, Some("/usr/bin:/ws/bin"), "cat x", Verdict::Unsandboxed),
+        // It runs others by names that nobody has to have.
+        (&planted, Some("/usr/bin:/ws/bin"), "docker ps", Verdict::Sandbox),
+        (&planted, Some("/usr/bin:/ws/bin"), "/usr/bin/docker ps", Verdict::Sandbox),
+        (&planted, Some("/usr/bin:bin"), "docker ps", Verdict::Sandbox),
+        (&planted, Some("/usr/bin:"), "docker ps", Verdict::Sandbox),
         // Not there yet, but it could be when the command starts.
         (&tree(), Some("/ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
         (&tree(), Some("/usr/local/bin:/ws/bin"), "docker ps", Verdict::Sandbox),
@@ -44,11 +49,12 @@ fn a_program_that_commands_could_have_written_is_not_excluded() {
         (&linked, Some("/opt/dir:/usr/bin"), "docker ps", Verdict::Sandbox),
         (&swapped, Some("/usr/local/bin"), "docker ps", Verdict::Sandbox),
         (&circle, Some("/usr/local/bin"), "docker ps", Verdict::Sandbox),
-        (&tree(), Some("/usr/bin:/usr/../ws/bin"), "docker ps", Verdict::Unsandboxed),
+        (&tree(), Some("/usr/bin:/usr/../ws/bin"), "cat x", Verdict::Unsandboxed),
+        (&tree(), Some("/usr/bin:/usr/../ws/bin"), "docker ps", Verdict::Sandbox),
         (&tree(), Some("/usr/../ws/bin:/usr/bin"), "docker ps", Verdict::Sandbox),
         // Wrappers are programs too.
-        (&tree().file("/ws/bin/timeout"), Some("/usr/bin:/ws/bin"), "nohup docker ps", Verdict::Unsandboxed),
-        (&tree(), Some("/usr/bin:/ws/bin"), "setsid docker ps", Verdict::Sandbox),
+        (&tree().file("/ws/bin/timeout"), Some("/usr/bin:/ws/bin"), "nohup cat x", Verdict::Unsandboxed),
+        (&tree(), Some("/usr/bin:/ws/bin"), "setsid cat x", Verdict::Sandbox),
         // By their paths.
         (&tree().file("/opt/bin/tool"), Some("/usr/bin"), "/opt/bin/tool", Verdict::Unsandboxed),
         (&tree().link("/opt/bin/tool", "/ws/tool"), Some("/usr/bin"), "/opt/bin/tool", Verdict::Sandbox),
@@ -160,6 +166,75 @@ fn nothing_runs_without_walls_where_commands_leave_what_they_want() {
     }
 }
 
+/// Whether git stays behind walls in a repository with these, and why.
+fn git_in(files: &Tree, text: &str) -> (Verdict, String) {
+    let settings = r#"{"excludedCommands": ["git:*", "docker:*", "cd:*"]}"#;
+    let files = files.clone().files(&["/ws/.git/HEAD", "/ws/src/a", "/usr/bin/git", "/usr/bin/docker"]);
+    let policy = crate::testing::load(&files, crate::Layer::User, crate::Shape::Native, settings).unwrap();
+    let environment = vec![("PATH".into(), "/usr/bin".into())];
+    let decision = policy.decide(&Request { environment, ..shell(text) }, &files);
+    (decision.verdict, decision.reason)
+}
+
+#[test]
+fn git_stays_behind_walls_where_it_would_go_on_with_what_commands_left() {
+    for state in
+        ["rebase-merge", "rebase-apply", "sequencer", "worktrees/w/rebase-merge", "modules/a/b/sequencer"]
+    {
+        let files = tree().text(&format!("/ws/.git/{state}/git-rebase-todo"), "exec id\n");
+        for text in ["git rebase --continue", "cd src && git status", "git -C src rebase --skip"] {
+            let (verdict, reason) = git_in(&files, text);
+            assert_eq!(verdict, Verdict::Sandbox, "{state} {text}");
+            assert!(reason.contains("git would go on with") && reason.contains(state), "{reason}");
+        }
+        assert_eq!(git_in(&files, "docker ps").0, Verdict::Unsandboxed, "{state}");
+        assert_eq!(git_in(&files, "git -C /usr/bin status").0, Verdict::Unsandboxed, "{state}");
+        assert_eq!(git_in(&files, "git --git-dir=/ws/.git status").0, Verdict::Sandbox, "{state}");
+    }
+    let nested = tree().file("/ws/app/.git/HEAD").file("/ws/app/.git/sequencer/todo");
+    assert_eq!(git_in(&nested, "git status").0, Verdict::Unsandboxed);
+    for text in ["git -C app status", "git -C . -C app status", "git -c a.b=c --git-dir app/.git status"] {
+        assert_eq!(git_in(&nested, text).0, Verdict::Sandbox, "{text}");
+    }
+    assert_eq!(git_in(&tree(), "git -C $X status").0, Verdict::Sandbox);
+    let (verdict, reason) = git_in(&tree().file("/ws/.git/logs/HEAD"), "git rebase --continue");
+    assert_eq!(verdict, Verdict::Unsandboxed, "{reason}");
+    // Where commands cannot have written it.
+    let others = tree().file("/srv/r/.git/HEAD").file("/srv/r/.git/rebase-merge/done");
+    assert_eq!(git_in(&others, "git -C /srv/r status").0, Verdict::Unsandboxed);
+}
+
+#[test]
+fn git_stays_behind_walls_where_it_would_follow_a_link() {
+    for name in ["COMMIT_EDITMSG", "logs", "logs/HEAD", "index", "FETCH_HEAD"] {
+        let files = tree().link(&format!("/ws/.git/{name}"), "/home/me/.bashrc");
+        let (verdict, reason) = git_in(&files, "git commit -m x");
+        assert_eq!(verdict, Verdict::Sandbox, "{name}");
+        assert!(reason.contains("git would follow the link"), "{reason}");
+    }
+    let own = tree().link("/ws/.git/hooks", "/usr/share/hooks");
+    assert_eq!(git_in(&own, "git commit -m x").0, Verdict::Unsandboxed);
+}
+
+#[test]
+fn git_stays_behind_walls_where_it_runs_what_commands_may_write() {
+    for (config, expected) in [
+        ("[core]\nfsmonitor = ./watch\n", Verdict::Sandbox),
+        ("[alias]\nx = !sh src/a\n", Verdict::Sandbox),
+        ("[filter \"f\"]\nclean = /ws/.venv/bin/python -m x\n", Verdict::Sandbox),
+        ("[filter \"f\"]\nclean = git-lfs clean -- %f\n", Verdict::Unsandboxed),
+        ("[core]\neditor = /usr/bin/vim\nfsmonitor = true\n", Verdict::Unsandboxed),
+        ("[diff \"x\"]\ntextconv = sed s/a/b/\n", Verdict::Unsandboxed),
+    ] {
+        for file in ["/ws/.git/config", "/home/me/.gitconfig"] {
+            let (verdict, reason) = git_in(&tree().text(file, config), "git status");
+            assert_eq!(verdict, expected, "{file} {config}: {reason}");
+            assert_eq!(reason.contains("has git run"), expected == Verdict::Sandbox, "{reason}");
+        }
+        assert_eq!(git_in(&tree().text("/ws/.git/config", config), "docker ps").0, Verdict::Unsandboxed);
+    }
+}
+
 #[test]
 fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
     let files = tree()
@@ -185,7 +260,8 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         ("LD_LIBRARY_PATH", ":/opt/x/lib", Verdict::Sandbox),
         ("LD_LIBRARY_PATH", "/opt/x/lib:", Verdict::Sandbox),
         ("LD_LIBRARY_PATH", "/opt/x/lib::/usr/lib", Verdict::Sandbox),
-        ("LD_LIBRARY_PATH", "$ORIGIN/../lib:/usr/lib", Verdict::Unsandboxed),
+        ("LD_LIBRARY_PATH", "$ORIGIN/../lib:/usr/lib", Verdict::Sandbox),
+        ("LD_LIBRARY_PATH", "/usr/$LIB", Verdict::Sandbox),
         ("LD_LIBRARY_PATH", "/opt/link", Verdict::Sandbox),
         ("LD_LIBRARY_PATH", "", Verdict::Unsandboxed),
         ("LD_PRELOAD", "libfakeroot.so", Verdict::Unsandboxed),
@@ -235,6 +311,53 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         ("NO_PROXY", "10.0.0.0/8,localhost", Verdict::Unsandboxed),
         ("https_proxy", "http://proxy.example.org:3128/", Verdict::Unsandboxed),
         ("GOPRIVATE", "example.org/team/*", Verdict::Unsandboxed),
+        // A bare word is a file of the working directory.
+        ("GIT_CONFIG_SYSTEM", "word", Verdict::Sandbox),
+        ("GIT_CONFIG_GLOBAL", "word", Verdict::Sandbox),
+        ("GIT_CONFIG_GLOBAL", "/dev/null", Verdict::Unsandboxed),
+        ("GIT_CONFIG_GLOBAL", "/etc/gitconfig", Verdict::Unsandboxed),
+        ("OPENSSL_CONF", "x", Verdict::Sandbox),
+        ("OPENSSL_CONF", "/etc/ssl/openssl.cnf", Verdict::Unsandboxed),
+        ("npm_config_userconfig", "x", Verdict::Sandbox),
+        ("npm_config_userconfig", "/home/me/.npmrc", Verdict::Unsandboxed),
+        ("VIMINIT", "source x", Verdict::Sandbox),
+        ("VIMINIT", "so x", Verdict::Sandbox),
+        ("VIMINIT", "set nocompatible | syntax on", Verdict::Unsandboxed),
+        ("JDK_JAVA_OPTIONS", "@x", Verdict::Sandbox),
+        ("JDK_JAVA_OPTIONS", "-Xmx1g @/etc/java.args", Verdict::Unsandboxed),
+        ("NODE_OPTIONS", "--experimental-config-file=x", Verdict::Sandbox),
+        ("NODE_OPTIONS", "--experimental-default-config-file", Verdict::Sandbox),
+        ("NODE_OPTIONS", "--env-file x", Verdict::Sandbox),
+        ("DOCKER_HOST", "unix://x.sock", Verdict::Sandbox),
+        ("DOCKER_HOST", "unix:///ws/x.sock", Verdict::Sandbox),
+        ("DOCKER_HOST", "tcp://build.example.org:2376", Verdict::Unsandboxed),
+        ("PS4", "+ $(./x) ", Verdict::Sandbox),
+        ("PS4", "+ `./x` ", Verdict::Sandbox),
+        ("PS4", "+${BASH_SOURCE}:${LINENO}: ", Verdict::Unsandboxed),
+        // What no program obeys may lead anywhere.
+        ("AWS_PROFILE", "work", Verdict::Unsandboxed),
+        ("RUSTFLAGS", "-C target-cpu=native", Verdict::Unsandboxed),
+        ("RUSTFLAGS", "-C linker=./x", Verdict::Sandbox),
+        ("CARGO_ENCODED_RUSTFLAGS", "-C\u{1f}linker=./x", Verdict::Sandbox),
+        ("LESSHISTFILE", "-", Verdict::Unsandboxed),
+        ("LESSHISTFILE", "x", Verdict::Sandbox),
+        ("NIX_PATH", "nixpkgs=/nix/var/nix/profiles/channels:/nix/x", Verdict::Unsandboxed),
+        ("NIX_PATH", "nixpkgs=/ws/x", Verdict::Sandbox),
+        ("CLAUDE_PROJECT_DIR", "/ws", Verdict::Unsandboxed),
+        ("PROJECT_ROOT", "/ws", Verdict::Unsandboxed),
+        ("npm_package_json", "/ws/package.json", Verdict::Unsandboxed),
+        ("npm_config_local_prefix", "/ws", Verdict::Unsandboxed),
+        ("DIRENV_DIR", "-/ws", Verdict::Unsandboxed),
+        ("DIRENV_FILE", "/ws/.envrc", Verdict::Unsandboxed),
+        ("VIRTUAL_ENV", "/ws/.venv", Verdict::Unsandboxed),
+        ("CARGO_MANIFEST_DIR", "/ws", Verdict::Unsandboxed),
+        ("CARGO_TARGET_DIR", "/ws/target", Verdict::Unsandboxed),
+        ("CDPATH", ".:/ws", Verdict::Unsandboxed),
+        ("FLASK_APP", "app.py", Verdict::Unsandboxed),
+        ("COMPOSE_FILE", "/ws/compose.yml", Verdict::Unsandboxed),
+        ("CFLAGS", "-O2 -I/ws/include -isystem /ws/y", Verdict::Unsandboxed),
+        ("CFLAGS", "-O2 -fplugin=/ws/x.so", Verdict::Sandbox),
+        ("KUBECONFIG", "/ws/kubeconfig", Verdict::Sandbox),
         ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus", Verdict::Unsandboxed),
     ] {
         let environment = vec![
@@ -245,6 +368,10 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         let decision = policy.decide(&Request { environment, ..shell("docker ps") }, &files);
         assert_eq!(decision.verdict, expected, "{name}={value}: {}", decision.reason);
     }
+    // To some programs more is meant than to others.
+    let environment = vec![("PATH".into(), "/usr/bin".into()), ("VIRTUAL_ENV".into(), "/ws/.venv".into())];
+    let decision = policy.decide(&Request { environment, ..shell("docker ps; cat uv") }, &files);
+    assert_eq!(decision.verdict, Verdict::Sandbox, "{}", decision.reason);
     // Where commands cannot write, a relative part is as good as any other; a text that goes elsewhere takes it along.
     let at = |cwd: &str, text: &str| {
         let environment = vec![("PATH".into(), "/usr/bin".into()), ("PYTHONPATH".into(), ".".into())];

@@ -104,11 +104,34 @@ fn a_full_disk_leaves_whole_lines() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("ERROR Write"), "{said}");
     let log = AuditLog::new(place.path());
-    let verified = sound(&log);
-    assert!(verified.lines > 5);
+    assert_eq!(flaw(&log).2, Flaw::Unwritten { count: 2 });
+    let before = log.verify().unwrap().lines;
+    assert!(before > 5);
     assert!(fs::metadata(log.path()).unwrap().len() <= 10 * 1024);
+    // Whoever writes next says what is missing, once.
     append(&log, "room again");
-    assert_eq!(sound(&log).lines, verified.lines + 1);
+    append(&log, "and again");
+    let (_, line, found) = flaw(&log);
+    assert_eq!(line, before + 1);
+    assert!(matches!(found, Flaw::Gap { note } if note.starts_with("2 lines could not be written")));
+    assert_eq!(log.verify().unwrap().lines, before + 3);
+}
+
+/// What the head could not be told, the process that knows it says with its next line.
+#[test]
+fn lines_that_no_head_counts_are_told_with_the_next_one() {
+    let place = tempfile::tempdir().unwrap();
+    let log = filled(place.path(), 3, None);
+    let head = place.path().join("audit.head");
+    fs::rename(&head, place.path().join("aside")).unwrap();
+    std::os::unix::fs::symlink("nowhere", &head).unwrap();
+    assert!(log.append(&event("lost")).is_err());
+    fs::rename(place.path().join("aside"), &head).unwrap();
+    sound(&log);
+    assert_eq!(append(&log, "next"), 5);
+    assert!(matches!(flaw(&log).2, Flaw::Gap { note } if note.starts_with("1 line could not be written")));
+    assert_eq!(append(&log, "after"), 6);
+    assert_eq!(log.verify().unwrap().findings.len(), 1);
 }
 
 #[test]

@@ -1,0 +1,136 @@
+//! What a repository would make git do without walls.
+//!
+//! Settings and hooks are protected, but work has to write the rest of a git directory: also what git goes on with
+//! after a pause, which may hold commands. Links cannot be made there any more, but may have been before.
+
+use super::ground::{Ground, Stands};
+use super::part::Word;
+use crate::load::git_directories;
+use crate::{FileKind, Opens};
+use std::path::{Path, PathBuf};
+
+/// Work that was interrupted. The list of what is left of it may say `exec`.
+const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+/// People make links of these, and no command may change what they lead to.
+const FOLLOWED: [&str; 2] = ["hooks", "config"];
+/// Work trees and submodules beyond this are not looked at.
+const MOST_DIRECTORIES: usize = 200;
+
+/// Options of git that choose the repository.
+enum Chosen<'a> {
+    /// As if it were run there.
+    Directory(&'a str),
+    /// This git directory, or this work tree.
+    Repository(&'a str),
+}
+
+impl Ground<'_> {
+    /// What speaks against running git in these places.
+    pub(super) fn repository_objection(&self, stands: &Stands, words: &[Word<'_>]) -> Option<String> {
+        let entered = stands.entered.iter().filter(|opening| opening.opens == Opens::ToEnter);
+        let mut places: Vec<PathBuf> = entered.map(|opening| opening.path.clone()).collect();
+        places.push(stands.first.clone());
+        let mut directories = Vec::new();
+        let chosen = match chosen(words) {
+            Ok(chosen) => chosen,
+            Err(option) => return Some(format!("where {option} leads is not known before it runs")),
+        };
+        for choice in chosen {
+            match choice {
+                Chosen::Directory(path) => places.iter_mut().for_each(|place| *place = place.join(path)),
+                Chosen::Repository(path) => directories.extend(places.iter().map(|place| place.join(path))),
+            }
+        }
+        let real = |path: &PathBuf| self.files.resolve(path).ok();
+        let places: Vec<PathBuf> = places.iter().filter_map(real).collect();
+        let mut directories: Vec<PathBuf> = directories.iter().filter_map(real).collect();
+        for place in &places {
+            let around = place.ancestors().map(|tree| git_directories(tree, self.files));
+            directories.extend(around.into_iter().find(|found| !found.is_empty()).unwrap_or_default());
+        }
+        directories.dedup();
+        self.program(&places).or_else(|| self.left_behind(directories))
+    }
+
+    /// A program that git runs, where commands may write: they may have written it, or what it needs.
+    fn program(&self, places: &[PathBuf]) -> Option<String> {
+        let concerns = |tree: &Path| places.iter().any(|at| at.starts_with(tree) || tree.starts_with(at));
+        let found = self.policy.commands.run_by_git.iter().find(|found| concerns(&found.tree))?;
+        let (by, program) = (&found.named_by, found.program.display());
+        Some(format!("{by} has git run {program}, which lies where commands may write"))
+    }
+
+    /// What commands may have left in git directories, or in those of submodules and other work trees below them.
+    fn left_behind(&self, mut directories: Vec<PathBuf>) -> Option<String> {
+        let roots = &self.policy.commands.roots;
+        let mut looked = 0;
+        while let Some(directory) = directories.pop() {
+            if !roots.iter().any(|root| directory.starts_with(root)) {
+                continue;
+            }
+            looked += 1;
+            if looked > MOST_DIRECTORIES {
+                return Some("there are too many git directories to look at".to_owned());
+            }
+            let Ok(names) = self.files.list(&directory) else {
+                return Some(format!("{} cannot be listed", directory.display()));
+            };
+            let in_logs = self.files.list(&directory.join("logs")).unwrap_or_default();
+            let in_logs = in_logs.into_iter().map(|(name, kind)| (Path::new("logs").join(name), kind));
+            for (name, kind) in
+                names.into_iter().map(|(name, kind)| (PathBuf::from(name), kind)).chain(in_logs)
+            {
+                let path = directory.join(&name);
+                let is = |listed: &[&str]| listed.iter().any(|one| name.as_os_str() == *one);
+                if is(&UNFINISHED) {
+                    let path = path.display();
+                    return Some(format!("git would go on with what commands may have written to {path}"));
+                }
+                if kind == FileKind::Symlink && !is(&FOLLOWED) {
+                    return Some(format!("git would follow the link {}", path.display()));
+                }
+                // The name of a submodule may have slashes.
+                let is_below = directory.ends_with("modules") || directory.ends_with("worktrees");
+                let nests = is(&["modules", "worktrees"]) || is_below || !is_git_directory(self, &directory);
+                if kind == FileKind::Directory && nests && !path.ends_with("logs") {
+                    directories.push(path);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn is_git_directory(ground: &Ground<'_>, directory: &Path) -> bool {
+    ground.files.look(&directory.join("HEAD")).is_ok()
+}
+
+/// The options before the name of git's own command, or the one whose value nobody knows.
+fn chosen<'a>(words: &'a [Word<'_>]) -> Result<Vec<Chosen<'a>>, &'a str> {
+    let mut chosen = Vec::new();
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let Some(option) = word.value.as_deref() else { return Err(word.raw) };
+        if !option.starts_with('-') {
+            break;
+        }
+        if let Some((name, value)) = option.split_once('=') {
+            if matches!(name, "--git-dir" | "--work-tree") {
+                chosen.push(Chosen::Repository(value));
+            }
+            continue;
+        }
+        let takes =
+            matches!(option, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env");
+        if !takes {
+            continue;
+        }
+        let value = rest.next().map(|word| word.value.as_deref().ok_or(word.raw)).transpose()?;
+        match (option, value) {
+            ("-C", Some(path)) => chosen.push(Chosen::Directory(path)),
+            ("--git-dir" | "--work-tree", Some(path)) => chosen.push(Chosen::Repository(path)),
+            _ => {}
+        }
+    }
+    Ok(chosen)
+}
