@@ -13,8 +13,11 @@ use std::path::{Path, PathBuf};
 const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 /// People make links of these, and no command may change what they lead to.
 const FOLLOWED: [&str; 2] = ["hooks", "config"];
-/// Work trees and submodules beyond this are not looked at.
+/// More work trees and submodules than these keep the walls.
 const MOST_DIRECTORIES: usize = 200;
+
+/// The command that runs what such a list says. The list may be laid there after this looked.
+const GOES_ON: &str = "rebase";
 
 /// Options of git that choose the repository.
 enum Chosen<'a> {
@@ -31,7 +34,7 @@ impl Ground<'_> {
         let mut places: Vec<PathBuf> = entered.map(|opening| opening.path.clone()).collect();
         places.push(stands.first.clone());
         let mut directories = Vec::new();
-        let chosen = match chosen(words) {
+        let (chosen, command) = match chosen(words) {
             Ok(chosen) => chosen,
             Err(option) => return Some(format!("where {option} leads is not known before it runs")),
         };
@@ -49,7 +52,11 @@ impl Ground<'_> {
             directories.extend(around.into_iter().find(|found| !found.is_empty()).unwrap_or_default());
         }
         directories.dedup();
-        self.program(&places).or_else(|| self.left_behind(directories))
+        let roots = &self.policy.commands.roots;
+        let is_written = directories.iter().any(|one| roots.iter().any(|root| one.starts_with(root)));
+        let going_on = (is_written && command == Some(GOES_ON))
+            .then(|| format!("git {GOES_ON} runs what a list says that commands may write at any moment"));
+        self.program(&places).or_else(|| self.left_behind(directories)).or(going_on)
     }
 
     /// A program that git runs, where commands may write: they may have written it, or what it needs.
@@ -105,13 +112,14 @@ fn is_git_directory(ground: &Ground<'_>, directory: &Path) -> bool {
     ground.files.look(&directory.join("HEAD")).is_ok()
 }
 
-/// The options before the name of git's own command, or the one whose value nobody knows.
-fn chosen<'a>(words: &'a [Word<'_>]) -> Result<Vec<Chosen<'a>>, &'a str> {
-    let mut chosen = Vec::new();
+/// The options before the name of git's own command, and that name, or the one whose value nobody knows.
+fn chosen<'a>(words: &'a [Word<'_>]) -> Result<(Vec<Chosen<'a>>, Option<&'a str>), &'a str> {
+    let (mut chosen, mut command) = (Vec::new(), None);
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         let Some(option) = word.value.as_deref() else { return Err(word.raw) };
         if !option.starts_with('-') {
+            command = Some(option);
             break;
         }
         if let Some((name, value)) = option.split_once('=') {
@@ -132,5 +140,5 @@ fn chosen<'a>(words: &'a [Word<'_>]) -> Result<Vec<Chosen<'a>>, &'a str> {
             _ => {}
         }
     }
-    Ok(chosen)
+    Ok((chosen, command))
 }

@@ -197,8 +197,14 @@ fn git_stays_behind_walls_where_it_would_go_on_with_what_commands_left() {
         assert_eq!(git_in(&nested, text).0, Verdict::Sandbox, "{text}");
     }
     assert_eq!(git_in(&tree(), "git -C $X status").0, Verdict::Sandbox);
-    let (verdict, reason) = git_in(&tree().file("/ws/.git/logs/HEAD"), "git rebase --continue");
-    assert_eq!(verdict, Verdict::Unsandboxed, "{reason}");
+    let clean = tree().file("/ws/.git/logs/HEAD");
+    assert_eq!(git_in(&clean, "git log").0, Verdict::Unsandboxed);
+    // It may be laid there between the look and the run.
+    for text in ["git rebase --continue", "git -C src rebase --skip", "git --git-dir=/ws/.git rebase main"] {
+        let (verdict, reason) = git_in(&clean, text);
+        assert_eq!(verdict, Verdict::Sandbox, "{text}");
+        assert!(reason.contains("may write at any moment"), "{reason}");
+    }
     // Where commands cannot have written it.
     let others = tree().file("/srv/r/.git/HEAD").file("/srv/r/.git/rebase-merge/done");
     assert_eq!(git_in(&others, "git -C /srv/r status").0, Verdict::Unsandboxed);
