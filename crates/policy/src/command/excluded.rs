@@ -3,6 +3,7 @@
 use super::ground::{Ground, Stands, Ways};
 use super::lookup::Lookup;
 use super::part::{Direction, Part, Redirection};
+use super::pattern::CommandPattern;
 use super::strict::is_reserved;
 use super::strip::{Purpose, Stripped, last_name, strip};
 use super::surroundings::Surroundings;
@@ -157,9 +158,13 @@ impl<'a> Bench<'a> {
         if is_reserved(program) || self.rules().never.iter().any(|never| never == program) {
             return Some(format!("{program} can run or change anything"));
         }
+        let names = |option: &str| {
+            let listed = |pattern: &CommandPattern| pattern.excludes(stripped) && pattern.spells_out(option);
+            self.rules().excluded.iter().any(|excluded| listed(&excluded.pattern))
+        };
         if last_name(program) == "git"
             && let Some(Ok(stands)) = self.ground.get()
-            && let Some(objection) = ground.repository_objection(stands, stripped.command())
+            && let Some(objection) = ground.repository_objection(stands, stripped.command(), names)
         {
             return Some(objection);
         }

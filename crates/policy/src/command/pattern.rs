@@ -52,6 +52,17 @@ impl CommandPattern {
         }
     }
 
+    /// Whether a word stands in the pattern itself, not for something a star stands for.
+    pub(crate) fn spells_out(&self, word: &str) -> bool {
+        let named = |other: &str| {
+            other.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        match self {
+            Self::Exact(words) | Self::Prefix(words) => words.iter().any(|other| named(other)),
+            Self::Wildcard(text) => text.split(' ').any(named),
+        }
+    }
+
     /// Why a text that is a pattern can never make a command run without walls, if that is so.
     pub(crate) fn futile(text: &str) -> Option<&'static str> {
         let text = text.trim();

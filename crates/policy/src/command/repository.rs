@@ -19,6 +19,9 @@ const MOST_DIRECTORIES: usize = 200;
 /// The command that runs what such a list says. The list may be laid there after this looked.
 const GOES_ON: &str = "rebase";
 
+/// Options of git that say what to run, like the variables GIT_* do: settings, and where its own programs lie.
+const STEERING: [&str; 3] = ["-c", "--config-env", "--exec-path"];
+
 /// Options of git that choose the repository.
 enum Chosen<'a> {
     /// As if it were run there.
@@ -27,17 +30,34 @@ enum Chosen<'a> {
     Repository(&'a str),
 }
 
+/// What stands before the name of git's own command, and that name.
+#[derive(Default)]
+struct Words<'a> {
+    chosen: Vec<Chosen<'a>>,
+    command: Option<&'a str>,
+    /// Options that say what to run.
+    steering: Vec<&'a str>,
+}
+
 impl Ground<'_> {
-    /// What speaks against running git in these places.
-    pub(super) fn repository_objection(&self, stands: &Stands, words: &[Word<'_>]) -> Option<String> {
+    /// What speaks against running git in these places. `names` tells which options the settings list themselves.
+    pub(super) fn repository_objection(
+        &self,
+        stands: &Stands,
+        words: &[Word<'_>],
+        names: impl Fn(&str) -> bool,
+    ) -> Option<String> {
         let entered = stands.entered.iter().filter(|opening| opening.opens == Opens::ToEnter);
         let mut places: Vec<PathBuf> = entered.map(|opening| opening.path.clone()).collect();
         places.push(stands.first.clone());
         let mut directories = Vec::new();
-        let (chosen, command) = match chosen(words) {
-            Ok(chosen) => chosen,
+        let Words { chosen, command, steering } = match before_command(words) {
+            Ok(words) => words,
             Err(option) => return Some(format!("where {option} leads is not known before it runs")),
         };
+        if let Some(option) = steering.into_iter().find(|option| !names(option)) {
+            return Some(format!("{option} can make git run anything, and no pattern names it"));
+        }
         for choice in chosen {
             match choice {
                 Chosen::Directory(path) => places.iter_mut().for_each(|place| *place = place.join(path)),
@@ -113,32 +133,28 @@ fn is_git_directory(ground: &Ground<'_>, directory: &Path) -> bool {
 }
 
 /// The options before the name of git's own command, and that name, or the one whose value nobody knows.
-fn chosen<'a>(words: &'a [Word<'_>]) -> Result<(Vec<Chosen<'a>>, Option<&'a str>), &'a str> {
-    let (mut chosen, mut command) = (Vec::new(), None);
+fn before_command<'a>(words: &'a [Word<'_>]) -> Result<Words<'a>, &'a str> {
+    let mut told = Words::default();
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         let Some(option) = word.value.as_deref() else { return Err(word.raw) };
         if !option.starts_with('-') {
-            command = Some(option);
+            told.command = Some(option);
             break;
         }
-        if let Some((name, value)) = option.split_once('=') {
-            if matches!(name, "--git-dir" | "--work-tree") {
-                chosen.push(Chosen::Repository(value));
-            }
-            continue;
-        }
+        let (name, own) = option.split_once('=').map_or((option, None), |(name, own)| (name, Some(own)));
+        told.steering.extend(STEERING.contains(&name).then_some(name));
         let takes =
-            matches!(option, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env");
-        if !takes {
-            continue;
-        }
-        let value = rest.next().map(|word| word.value.as_deref().ok_or(word.raw)).transpose()?;
-        match (option, value) {
-            ("-C", Some(path)) => chosen.push(Chosen::Directory(path)),
-            ("--git-dir" | "--work-tree", Some(path)) => chosen.push(Chosen::Repository(path)),
+            matches!(name, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env");
+        let value = match own {
+            None if takes => rest.next().map(|word| word.value.as_deref().ok_or(word.raw)).transpose()?,
+            own => own,
+        };
+        match (name, value) {
+            ("-C", Some(path)) => told.chosen.push(Chosen::Directory(path)),
+            ("--git-dir" | "--work-tree", Some(path)) => told.chosen.push(Chosen::Repository(path)),
             _ => {}
         }
     }
-    Ok((chosen, command))
+    Ok(told)
 }

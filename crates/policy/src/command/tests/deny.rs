@@ -247,7 +247,7 @@ fn rules_that_could_never_refuse_anything_are_told() {
 
 #[test]
 fn options_in_front_of_a_command_do_not_hide_it() {
-    let text = r#"{"sandbox": {"excludedCommands": ["git:*", "docker:*", "npm:*"]},
+    let text = r#"{"sandbox": {"excludedCommands": ["git:*", "git -c a.b=push:*", "docker:*", "npm:*"]},
         "permissions": {"deny": ["Bash(git push:*)", "Bash(docker login *)", "Bash(npm publish)"]}}"#;
     let policy = load(&tree(), Layer::User, Shape::Claude, text).unwrap();
     for (text, expected) in [

@@ -211,6 +211,34 @@ fn git_stays_behind_walls_where_it_would_go_on_with_what_commands_left() {
 }
 
 #[test]
+fn git_stays_behind_walls_when_options_bring_settings_that_no_pattern_names() {
+    for text in [
+        "git -c core.fsmonitor=./x status",
+        "git -C src -c alias.x='!sh a' x",
+        "git --config-env=core.pager=P log",
+        "git --config-env core.pager=P log",
+        "git --exec-path=/ws/src status",
+    ] {
+        let (verdict, reason) = git_in(&tree(), text);
+        assert_eq!(verdict, Verdict::Sandbox, "{text}");
+        assert!(reason.contains("can make git run anything"), "{reason}");
+    }
+    let files = tree().files(&["/ws/.git/HEAD", "/usr/bin/git"]);
+    let settings = r#"{"excludedCommands": ["git -c core.pager=cat log:*", "git -c * gc"]}"#;
+    let policy = crate::testing::load(&files, crate::Layer::User, crate::Shape::Native, settings).unwrap();
+    for (text, expected) in [
+        ("git -c core.pager=cat log -1", Verdict::Unsandboxed),
+        ("git -c gc.auto=1 gc", Verdict::Unsandboxed),
+        ("git --exec-path=/ws -c core.pager=cat log", Verdict::Sandbox),
+        ("git -c gc.auto=1 --config-env=a.b=C gc", Verdict::Sandbox),
+    ] {
+        let environment = vec![("PATH".into(), "/usr/bin".into())];
+        let decision = policy.decide(&Request { environment, ..shell(text) }, &files);
+        assert_eq!(decision.verdict, expected, "{text}: {}", decision.reason);
+    }
+}
+
+#[test]
 fn git_stays_behind_walls_where_it_would_follow_a_link() {
     for name in ["COMMIT_EDITMSG", "logs", "logs/HEAD", "index", "FETCH_HEAD"] {
         let files = tree().link(&format!("/ws/.git/{name}"), "/home/me/.bashrc");
