@@ -237,7 +237,7 @@ impl Manager {
     /// What a person has to be shown where the settings switch the walls off.
     fn warning(&self) -> Option<String> {
         let (runtime, nothing) = (self.shared.known_runtime()?, ToolInput::new(":"));
-        let decision = runtime.policy().decide(&request(&runtime, &nothing), &RealFiles);
+        let (_, decision) = runtime.judge(&request(&runtime, &nothing)).ok()?;
         (decision.verdict == Verdict::Unsandboxed).then(|| no_walls(&runtime, &nothing))
     }
 
