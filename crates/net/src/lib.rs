@@ -18,6 +18,7 @@ mod relay;
 mod replay;
 mod socks;
 mod sys;
+mod through;
 mod tls;
 mod transparent;
 mod witness;

@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// What is read at once.
 const PIECE: usize = 8 * 1024;
@@ -48,19 +48,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Covered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Covered<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.server).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.server).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.server).poll_shutdown(cx)
-    }
-}
+crate::through::write_through!(server for Covered<S>);
 
 impl<S: BreakOff> BreakOff for Covered<S> {
     fn break_off(&mut self) {

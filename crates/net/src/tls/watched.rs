@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// A stream that fails as soon as its first words turn out to be a request.
 pub(super) struct Watched<'a, S> {
@@ -54,23 +54,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        from: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, from)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-}
+crate::through::write_through!(stream for Watched<'_, S>);
 
 impl<S: BreakOff> BreakOff for Watched<'_, S> {
     fn break_off(&mut self) {
