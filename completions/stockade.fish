@@ -29,7 +29,7 @@ complete -c stockade -n "__fish_stockade_needs_command" -s V -l version -d 'Prin
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "run" -d 'Run a command behind walls'
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "plan" -d 'Print the plan a command would run under, as JSON'
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "check" -d 'Say whether a command would run behind walls, without, or not at all, and which rule decides'
-complete -c stockade -n "__fish_stockade_needs_command" -f -a "explain" -d 'Say whether a command may read, write or execute a path, and which rule decides'
+complete -c stockade -n "__fish_stockade_needs_command" -f -a "explain" -d 'Say whether a command may read, write or execute a path or reach a host (HOST:PORT), and which rule decides'
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "presets" -d 'List the presets, or print one'
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "schema" -d 'Print the JSON Schema of the settings'
 complete -c stockade -n "__fish_stockade_needs_command" -f -a "doctor" -d 'Try every wall on this machine'

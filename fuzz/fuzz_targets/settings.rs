@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    BareWish, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
-    Request, SettingsFile, Shape, Walls,
+    BareWish, Chooser, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths,
+    Policy, Request, SettingsFile, Shape, Walls,
 };
 
 /// A few directories and one settings file.
@@ -81,6 +81,7 @@ fuzz_target!(|bytes: &[u8]| {
             bare: BareWish::Bare,
             walls: Walls::Standing,
             consent: Consent::Missing,
+            chosen_by: Chooser::Caller,
         };
         policy.decide(&request, &files);
         let planned = policy.plan(&request, &files);

@@ -14,8 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use stockade_policy::{
-    BareWish, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths, Policy,
-    Presence, Request, SettingsFile, Shape, Trust, Verdict, Walls,
+    BareWish, Chooser, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths,
+    Policy, Presence, Request, SettingsFile, Shape, Trust, Verdict, Walls,
 };
 
 const SETTINGS: &str = "/home/me/settings.json";
@@ -220,6 +220,7 @@ fn compare(text: &str) {
         bare: BareWish::Sandboxed,
         walls: Walls::Standing,
         consent: Consent::Missing,
+        chosen_by: Chooser::Caller,
     };
     let decision = POLICY.decide(&request, &OneFile);
     if decision.verdict != Verdict::Unsandboxed {

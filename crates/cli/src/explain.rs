@@ -4,7 +4,7 @@ use crate::args::ExplainArgs;
 use crate::voice::{Voice, harmless};
 use crate::{print, refuse};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use stockade::{Answer, Explanation, HostExplanation, RealFiles};
 
@@ -15,6 +15,7 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(Voice::NORMAL, error),
     };
+    let subjects: Vec<PathBuf> = subjects.into_iter().map(at_home).collect();
     let mut explanations = Vec::new();
     for subject in &subjects {
         let policy = runtime.policy();
@@ -38,8 +39,8 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
         (false, true) => &["write"],
         (true, true) => &["read", "write"],
     };
-    let told = explanations.iter().map(|explained| match explained {
-        Explained::Path(explanation) => text(explanation, shown),
+    let told = explanations.iter().zip(&subjects).map(|(explained, subject)| match explained {
+        Explained::Path(explanation) => text(explanation, shown) + &host_hint(subject),
         Explained::Host(explanation) => host_text(explanation),
     });
     print::text(&harmless(&told.collect::<String>()))
@@ -62,6 +63,18 @@ impl Explained {
     }
 }
 
+/// A quoted `~` means what it means in a rule.
+fn at_home(subject: PathBuf) -> PathBuf {
+    let Ok(rest) = subject.strip_prefix("~") else { return subject };
+    let environment: Vec<_> = std::env::vars_os().collect();
+    match stockade::home(&environment) {
+        // Without a last slash, which would want a directory.
+        Some(home) if rest.as_os_str().is_empty() => home,
+        Some(home) => home.join(rest),
+        None => subject,
+    }
+}
+
 /// The host a subject is about: one with a port, or in a URL. Everything else is a path, as it always was;
 /// `file://` and the like are none of either.
 fn host(subject: &Path) -> Option<&str> {
@@ -73,6 +86,26 @@ fn host(subject: &Path) -> Option<&str> {
     }
     let (name, port) = text.rsplit_once(':')?;
     (!name.contains('/') && port.parse::<u16>().is_ok() && !subject.exists()).then_some(text)
+}
+
+/// Whoever names a host without a port gets an answer about a file, and should know it.
+fn host_hint(subject: &Path) -> String {
+    match subject.to_str() {
+        Some(name) if is_host_name(name) && subject.symlink_metadata().is_err() => {
+            format!("  {name} was read as a path; to ask about the host, write {name}:443\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether it looks like the name or the address of a host: a file can have such a name, too.
+fn is_host_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_last = |label: &str| label.len() > 1 && label.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let named = name.rsplit_once('.').is_some_and(|(_, last)| is_last(last)) && name.split('.').all(is_label);
+    named || name == "localhost" || name.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
 fn host_text(explanation: &HostExplanation) -> String {
@@ -120,6 +153,21 @@ mod tests {
 
     fn answer(allowed: bool, reason: &str) -> Answer {
         Answer { allowed, rule: None, reason: reason.into(), change: None }
+    }
+
+    #[test]
+    fn what_looks_like_a_host() {
+        for host in ["evil.test", "a.b-c.example.org", "localhost", "10.1.2.3"] {
+            assert!(is_host_name(host), "{host}");
+            let hint = host_hint(Path::new(host));
+            assert!(hint.contains("read as a path") && hint.contains(&format!("{host}:443")), "{hint}");
+        }
+        for path in ["evil", ".env", "a/evil.test", "./evil.test", "x.7z", "a..b", "a b.test", "~.test", "."]
+        {
+            assert!(!is_host_name(path), "{path}");
+        }
+        // This one is there.
+        assert_eq!(host_hint(Path::new("Cargo.toml")), "");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod run;
 mod session;
 mod srt;
 mod status;
+mod stderr;
 mod sys;
 mod violations;
 mod voice;

@@ -1,11 +1,7 @@
 //! What is said to the person on stderr.
 
+use crate::stderr;
 use std::fmt::Display;
-use std::io::Write;
-use std::time::Duration;
-
-/// A terminal that is read takes a few words at once.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How much is said, and in whose manner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,18 +57,6 @@ impl Voice {
         }
     }
 
-    /// As [`Voice::closing`], said to somebody who may have left: a terminal that nobody reads takes no words,
-    /// and must not keep the program.
-    pub(crate) fn farewell(self, what: impl Display) {
-        let what = what.to_string();
-        let (said, heard) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            self.closing(what);
-            let _ = said.send(());
-        });
-        let _ = heard.recv_timeout(PATIENCE);
-    }
-
     /// Good to know when looking closely.
     pub(crate) fn detail(self, what: impl Display) {
         if self.level >= Level::Verbose {
@@ -114,9 +98,8 @@ pub(crate) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
     text.chars().map(show).collect::<String>().into()
 }
 
-/// One write, so that lines of several processes do not mix. A closed stderr is nobody's failure.
 fn write(text: &str) {
-    let _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
+    stderr::write(harmless(text).as_bytes());
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
-    /// Counts up within one sandbox; the answer names it.
+    /// Below 2^53, and not to be foreseen; the answer names it.
     pub id: u64,
     /// What would be refused, and by which rule.
     pub violation: Violation,

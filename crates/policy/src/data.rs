@@ -49,6 +49,8 @@ pub(crate) struct EnvironmentLists {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Caches {
     pub(crate) variables: BTreeMap<String, String>,
+    /// Names, one below the other; `*` is any.
+    pub(crate) repositories: Vec<String>,
 }
 
 /// The system's own directories.
@@ -86,6 +88,8 @@ pub(crate) struct Commands {
     /// Programs, and how they look for others.
     pub(crate) plugins_on_path: BTreeMap<String, String>,
     pub(crate) globals: BTreeMap<String, Globals>,
+    /// Programs that run code from their standard input; `*` stands for any letters.
+    pub(crate) runs_its_input: Vec<String>,
     pub(crate) never: Vec<String>,
 }
 
@@ -145,7 +149,19 @@ mod tests {
         assert!(super::deny_read().entries.len() > 50);
         assert!(super::protected().git_directory.contains(&"hooks".to_owned()));
         assert!(super::environment().allow.contains(&"PATH".to_owned()));
-        assert!(super::caches().variables.values().all(|value| value.contains("{cache}/")));
+        let caches = super::caches();
+        assert!(caches.variables.values().all(|value| value.contains("{cache}/")));
+        for place in &caches.repositories {
+            let top = place.split('/').next().unwrap();
+            assert!(
+                caches.variables.values().any(|value| value.ends_with(&format!("{{cache}}/{top}"))),
+                "{place}"
+            );
+            assert!(
+                place.split('/').all(|name| name == "*" || !name.is_empty() && !name.contains('*')),
+                "{place}"
+            );
+        }
         assert!(super::system().directories.contains(&"/usr".to_owned()));
         assert!(super::commands().variables.contains(&"LD_*".to_owned()));
         assert!(super::unix_sockets().entries.len() > 10);

@@ -1,6 +1,6 @@
 //! Whether a request may run, and behind which walls.
 
-use crate::command::{self, Bench, DenyRule, Inspector, Opinions, Reading, Seen};
+use crate::command::{self, Bench, DenyRule, Ground, Inspector, Opinions, Reading, Seen};
 use crate::policy::Policy;
 use crate::{
     Approval, BareWish, CommandLine, Decision, Files, PartDecision, Request, RuleRef, Verdict, Walls,
@@ -69,7 +69,8 @@ impl Policy {
         reading: Option<&Reading<'_>>,
         seen: &[Seen<'_>],
     ) -> Decision {
-        let mut decision = match self.without_walls(request) {
+        let bare = self.without_walls(request).map(|decision| self.on_firm_ground(decision, request, files));
+        let mut decision = match bare {
             Some(decision) => match reading.and_then(|reading| self.unreadable(reading, seen)) {
                 Some(doubt) if decision.verdict == Verdict::Unsandboxed => Decision {
                     verdict: Verdict::Ask,
@@ -132,6 +133,20 @@ impl Policy {
                 "the caller asked for no walls, which needs \"allowUnsandboxedCommands\": true in the user's settings",
                 None,
             )),
+        }
+    }
+
+    /// The same answer, unless commands behind walls chose a directory that nothing may run in without. There are
+    /// no walls to keep: it is refused.
+    fn on_firm_ground(&self, decision: Decision, request: &Request, files: &dyn Files) -> Decision {
+        if decision.verdict != Verdict::Unsandboxed {
+            return decision;
+        }
+        match (Ground { policy: self, files }).chosen(request) {
+            Ok(directory) => Decision { directory, ..decision },
+            Err(objection) => {
+                answer(Verdict::Refuse, &format!("{}, but {objection}", decision.reason), decision.rule)
+            }
         }
     }
 

@@ -52,6 +52,9 @@ pub enum DomainError {
     /// `https://...`.
     #[error("{0:?} has a scheme or a path; a host is wanted")]
     NotAHost(String),
+    /// `10.0.0.0/8`.
+    #[error("{0:?} is a network; only single hosts and addresses are understood here")]
+    Network(String),
     /// `::1` without brackets.
     #[error("{0:?} is an IPv6 address without brackets")]
     Unbracketed(String),
@@ -77,6 +80,9 @@ impl DomainError {
             Self::Everything(_) => "list the hosts that are needed",
             Self::TooWide(_) => "name at least one more label, such as *.example.org",
             Self::NotAHost(_) => "write the host alone: example.org or example.org:443",
+            Self::Network(_) => {
+                "list the addresses that are needed one by one, or a name such as *.example.org"
+            }
             Self::Unbracketed(_) => "write [::1] or [::1]:443",
             Self::Control(_) => "remove the character",
             Self::Name(_) => "labels of letters, digits and hyphens, separated by dots",
@@ -84,6 +90,14 @@ impl DomainError {
             Self::Star(_) => "write *.example.org for everything below example.org",
         }
     }
+}
+
+/// Whether this is a network: an address and how many of its bits count.
+fn is_network(text: &str) -> bool {
+    text.rsplit_once('/').is_some_and(|(address, bits)| {
+        let address = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(address);
+        address.parse::<IpAddr>().is_ok() && bits.parse::<u8>().is_ok()
+    })
 }
 
 impl DomainPattern {
@@ -111,6 +125,9 @@ impl DomainPattern {
         }
         if text.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
             return Err(DomainError::Control(own()));
+        }
+        if is_network(text) {
+            return Err(DomainError::Network(own()));
         }
         if text.contains('/') || text.contains('@') {
             return Err(DomainError::NotAHost(own()));
@@ -233,6 +250,17 @@ mod tests {
                 DomainPattern::parse_allowed(text).map(|pattern| pattern.to_string()).as_deref(),
                 Ok(shown)
             );
+        }
+    }
+
+    #[test]
+    fn networks_are_told_from_paths() {
+        for text in ["10.0.0.0/8", "fd00::/8", "[fd00::]/8"] {
+            let error = DomainPattern::parse_allowed(text).unwrap_err();
+            assert_eq!(error, DomainError::Network(text.to_owned()));
+        }
+        for text in ["10.0.0.1/x", "example.org/8", "https://10.0.0.1/8"] {
+            assert!(matches!(DomainPattern::parse_allowed(text), Err(DomainError::NotAHost(_))), "{text}");
         }
     }
 

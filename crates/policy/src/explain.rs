@@ -3,7 +3,7 @@
 use crate::access::{Standing, View};
 use crate::policy::{Manner, Policy};
 use crate::rules::{List, Place, RuleId};
-use crate::survey::{self, Bounds, PlanError, Supposing, holds};
+use crate::survey::{self, Bounds, PlanError, Supposing, Ungiven, holds};
 use crate::{FileKind, Files, Layer, RuleRef};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,11 @@ impl Policy {
             }
         }
         let exists = supposing.exists();
-        let teller = Teller { policy: self, path: &resolved, standing, exists, kind, too_early };
+        if exists && let Ok(found) = files.look(&resolved) {
+            kind = found.kind;
+        }
+        let ungiven = Ungiven::of(&asked, kind).or_else(|| Ungiven::of(&resolved, kind));
+        let teller = Teller { policy: self, path: &resolved, standing, exists, kind, too_early, ungiven };
         Ok(Explanation {
             asked: path.to_owned(),
             read: teller.read(),
@@ -94,6 +98,8 @@ struct Teller<'a> {
     kind: FileKind,
     /// A rule that would allow it if it existed.
     too_early: Option<RuleId>,
+    /// What it means in one of the sandbox's own places, where no rule counts.
+    ungiven: Option<Ungiven>,
 }
 
 fn allows(list: List) -> bool {
@@ -149,6 +155,9 @@ impl Teller<'_> {
         if let Some(rule) = standing.secret {
             return self.no(Some(rule), "it is on the default deny-read list", self.secret_change(rule));
         }
+        if let Some(answer) = self.private().and_then(|rule| self.own_answer(rule)) {
+            return answer;
+        }
         match standing.view {
             View::Open => self.yes(None, "everything may be read that is not denied"),
             View::Allowed(rule) => self.yes(Some(rule), "a rule allows it"),
@@ -172,8 +181,27 @@ impl Teller<'_> {
         }
     }
 
+    /// What is to be said of something in the sandbox's own /dev and /proc.
+    fn own_answer(&self, rule: RuleId) -> Option<Answer> {
+        let ungiven = self.ungiven?;
+        let own = "the sandbox has one of its own here; nothing of the host's is in it";
+        Some(match ungiven.reason() {
+            Some(reason) => self.no(Some(rule), reason, "cannot be opened by a rule"),
+            None => self.yes(Some(rule), own),
+        })
+    }
+
     fn write(&self) -> Answer {
         let standing = &self.standing;
+        match (self.private(), self.ungiven) {
+            (Some(rule), Some(Ungiven::OwnDevice)) => {
+                return self.yes(Some(rule), "the sandbox has one of its own here");
+            }
+            (Some(rule), Some(Ungiven::OwnProc)) => {
+                return self.no(Some(rule), "the kernel's own files stay as they are", "cannot be opened");
+            }
+            _ => {}
+        }
         if let Some(rule) = self.private()
             && self.is_own_place(rule)
             && standing.kept.is_none()
@@ -211,6 +239,9 @@ impl Teller<'_> {
         let read = self.read();
         if !read.allowed {
             return Answer { reason: format!("it may not be read: {}", read.reason), ..read };
+        }
+        if let (Some(rule), Some(_)) = (self.private(), self.ungiven) {
+            return Answer { change: None, ..self.no(Some(rule), "it is no program", "") };
         }
         if let Some(rule) = standing.barred {
             return self.no(Some(rule), "a rule denies it", self.remove(rule));

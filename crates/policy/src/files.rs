@@ -34,6 +34,16 @@ pub trait Files: Sync {
     fn names(&self, _path: &Path) -> u64 {
         1
     }
+    /// Whether this process could change the file under any of its names, if need be after changing its mode. Who
+    /// cannot tell says yes.
+    fn may_change(&self, _path: &Path) -> bool {
+        true
+    }
+    /// Whether the name itself is a regular file: no directory, link, pipe, socket or device. Who cannot tell what
+    /// is not one says yes to all but the first two.
+    fn is_plain(&self, path: &Path) -> bool {
+        self.look(path).is_ok_and(|found| found.kind == FileKind::File)
+    }
     /// Whether it is a regular file, behind links if need be, that this process may execute. Who cannot tell
     /// says no.
     fn runs(&self, _path: &Path) -> bool {

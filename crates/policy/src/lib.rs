@@ -82,11 +82,12 @@ pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
 pub use request::{
-    Approval, BareWish, CommandLine, Consent, Decision, Opening, Opens, PartDecision, Request, Verdict, Walls,
+    Approval, BareWish, Chooser, CommandLine, Consent, Decision, Footing, Opening, Opens, PartDecision,
+    Request, Verdict, Walls,
 };
 pub use review::{
     ReviewChange, ReviewEntry, ReviewFiles, ReviewGroup, ReviewItem, ReviewKind, ReviewList, ReviewLook,
-    ReviewPackages, review_list,
+    ReviewPackages, ReviewTell, review_list,
 };
 pub use rules::List;
 pub use schema::schema;

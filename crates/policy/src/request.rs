@@ -1,6 +1,6 @@
 //! What somebody wants to run, and whether it may.
 
-use crate::RuleRef;
+use crate::{Identity, RuleRef};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::ops::Range;
@@ -13,6 +13,8 @@ pub struct Request {
     pub command: CommandLine,
     /// Where; the workspace unless the policy names another.
     pub cwd: PathBuf,
+    /// Who chose that directory.
+    pub chosen_by: Chooser,
     /// The caller's environment, from which the policy chooses.
     pub environment: Vec<(OsString, OsString)>,
     /// Run without walls. Honoured only where the settings allow it.
@@ -21,6 +23,36 @@ pub struct Request {
     pub walls: Walls,
     /// Whether a person has said yes to this very command, where a rule wants to be asked.
     pub consent: Consent,
+    /// Files that whoever makes the request writes while the command runs, without links on the way. Commands may
+    /// read them at most, wherever they lie.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Who chose the directory of a request. Without walls a command runs where its caller says; where commands behind
+/// walls say, only if it is a directory that they may write, and the one it seems to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Chooser {
+    /// Whoever makes the request.
+    #[default]
+    Caller,
+    /// The commands of a session, which move its shell about.
+    Commands {
+        /// Where the caller had them begin.
+        began: PathBuf,
+        /// Where the shell really is.
+        footing: Footing,
+    },
+}
+
+/// The directory that a session's shell is in, whatever has its name outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Footing {
+    /// This one.
+    In(Identity),
+    /// None: the shell is gone, and the next one begins where the name leads.
+    Nowhere,
+    /// The shell is there, and does not let itself be looked at.
+    Hidden,
 }
 
 /// Whether a person was asked about a command. It answers rules that want somebody to be asked and nothing else:

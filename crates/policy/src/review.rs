@@ -78,6 +78,12 @@ pub struct ReviewEntry {
     /// path that begins with `$PATH` is meant below each directory of the caller's search path.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Directories that each of these is meant in; `.` is the top of the workspace. Anywhere where none is named.
+    #[serde(default)]
+    pub within: Vec<String>,
+    /// Directories below which nothing counts: what builds write is no news.
+    #[serde(default)]
+    pub outside: Vec<String>,
     /// A group of `profiles/protected.json` whose names count as well, with all that is below them.
     #[serde(default)]
     pub protected: Option<ReviewGroup>,
@@ -93,6 +99,9 @@ pub struct ReviewEntry {
     /// What of the content counts.
     #[serde(default)]
     pub look: ReviewLook,
+    /// What has to have happened to it.
+    #[serde(default)]
+    pub tell: ReviewTell,
     /// Why it matters.
     pub why: String,
 }
@@ -118,6 +127,21 @@ pub enum ReviewFiles {
     Any,
     /// Those that can be executed, and links.
     Executable,
+    /// Those that can be executed themselves.
+    Program,
+}
+
+/// Which changes are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewTell {
+    /// All.
+    #[default]
+    All,
+    /// That it appeared: whoever has it already lives with it.
+    New,
+    /// That what was there is another: nobody runs by habit what is new.
+    Changed,
 }
 
 /// Whether installed packages count.
@@ -129,6 +153,8 @@ pub enum ReviewPackages {
     Left,
     /// It acts from there as well.
     Included,
+    /// It acts from there alone. A package that is linked in lies elsewhere, and is looked at there.
+    Only,
 }
 
 /// What of the content counts.
@@ -138,10 +164,12 @@ pub enum ReviewLook {
     /// Every byte.
     #[default]
     Whole,
-    /// These members of a JSON object, one level down.
+    /// These members of a JSON object, one level down; `a.b` is one of those.
     Members(Vec<String>),
-    /// Lines that hold one of these words.
+    /// Lines that hold one of these words, in whatever case.
     Lines(Vec<String>),
+    /// Every byte of a script. Machine code is like any other: builds make it anew all the time.
+    Script,
     /// Git settings: keys that are not known to be harmless.
     GitSettings,
     /// What git has still to do: the lines that run programs.
@@ -166,6 +194,12 @@ pub fn review_list() -> ReviewList {
     let groups = crate::data::protected();
     let mut listed: HashSet<String> = list.entries.iter().flat_map(|entry| entry.paths.clone()).collect();
     for entry in &mut list.entries {
+        if !entry.within.is_empty() {
+            let ReviewEntry { paths, within, .. } = &*entry;
+            let places =
+                within.iter().flat_map(|above| paths.iter().map(move |path| format!("{above}/{path}")));
+            entry.paths = places.collect();
+        }
         let names = match entry.protected {
             None => continue,
             Some(ReviewGroup::Shell) => &groups.shell,
@@ -197,6 +231,23 @@ mod tests {
                 assert!(!path.starts_with('/') && !path.ends_with('/') && !path.contains("//"), "{path}");
             }
         }
+    }
+
+    /// Lines are compared in lower case.
+    #[test]
+    fn words_of_lines_are_in_lower_case() {
+        for entry in review_list().entries {
+            if let ReviewLook::Lines(words) = entry.look {
+                assert!(words.iter().all(|word| *word == word.to_ascii_lowercase()), "{words:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn directories_are_put_before_the_paths_meant_in_them() {
+        let list = review_list();
+        let listed = |path: &str| list.entries.iter().any(|entry| entry.paths.iter().any(|one| one == path));
+        assert!(listed("./json.py") && listed("scripts/json.py") && !listed("json.py"));
     }
 
     #[test]

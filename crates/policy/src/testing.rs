@@ -1,8 +1,8 @@
 //! Files that exist only in a test.
 
 use crate::{
-    BareWish, Caller, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer, OwnPaths,
-    Policy, Request, SettingsErrors, SettingsFile, Shape, Walls,
+    BareWish, Caller, Chooser, CommandLine, Consent, FileKind, Files, Flags, Identity, Inputs, Layer,
+    OwnPaths, Policy, Request, SettingsErrors, SettingsFile, Shape, Walls,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -217,9 +217,11 @@ pub(crate) fn request() -> Request {
     Request {
         command: CommandLine::Argv(vec!["true".into()]),
         cwd: "/ws".into(),
+        chosen_by: Chooser::Caller,
         environment: Vec::new(),
         bare: BareWish::Sandboxed,
         walls: Walls::Standing,
         consent: Consent::Missing,
+        kept: Vec::new(),
     }
 }

@@ -52,6 +52,16 @@ impl Files for RealFiles {
         fs::symlink_metadata(path).map_or(1, |seen| seen.nlink())
     }
 
+    fn may_change(&self, path: &Path) -> bool {
+        let me = rustix::process::geteuid();
+        let own = fs::symlink_metadata(path).is_ok_and(|seen| seen.uid() == me.as_raw());
+        own || me.is_root() || rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    }
+
+    fn is_plain(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|seen| seen.is_file())
+    }
+
     fn runs(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|seen| seen.is_file())
             && rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()

@@ -132,10 +132,10 @@ pub use stockade_isolate::{
     Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Approval, Ask, AuditMode, BareWish, Caller, CommandLine, Connection, ConnectionVerdict, Consent,
-    Decision, DescribedFile, DescribedRule, DescribedValue, Description, Enforcement, Event, Exit,
-    Explanation, FileKind, Files, Flags, GatewayPlan, HostExplanation, Identity, IgnoreRule, Inputs, Layer,
-    LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan,
+    Answer, Approval, Ask, AuditMode, BareWish, Caller, Chooser, CommandLine, Connection, ConnectionVerdict,
+    Consent, Decision, DescribedFile, DescribedRule, DescribedValue, Description, Enforcement, Event, Exit,
+    Explanation, FileKind, Files, Flags, Footing, GatewayPlan, HostExplanation, Identity, IgnoreRule, Inputs,
+    Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan,
     NetworkStatistics, Notice, NoticeWeight, Origin, Outcome, OwnPaths, PartDecision, Plan, PlanError,
     Policy, Presence, PresetInfo, Publish, Reply, Request, ReviewChange, ReviewItem, ReviewKind, Rights,
     RootView, RuleRef, SettingsError, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan, Trust,

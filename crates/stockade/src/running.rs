@@ -16,6 +16,7 @@ use stockade_isolate::Sandbox;
 use stockade_policy::{Enforcement, Event, Exit, Notice, NoticeWeight, Outcome, Reply, Usage};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// What a shell would send to a writer whose reader is gone.
 const SIGPIPE: i32 = 13;
@@ -137,6 +138,14 @@ async fn change_of(following: &mut Option<Following>) -> Event {
     }
 }
 
+/// Never comes where there is no such moment.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// How long bytes of a command that was ended may take to reach their reader.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
@@ -149,11 +158,15 @@ pub(crate) struct Copying {
     inputs: Vec<JoinHandle<()>>,
     rests: Vec<Rest>,
     outputs: Vec<JoinHandle<()>>,
+    /// When no reader is waited for any more: the command's time is up by then.
+    overdue: Option<Instant>,
+    /// Nobody takes the captured bytes.
+    given_up: bool,
 }
 
 impl Copying {
-    /// Begins to copy.
-    pub(crate) fn begin(connected: Connected) -> Self {
+    /// Begins to copy for a command that has so much time.
+    pub(crate) fn begin(connected: Connected, limit: Option<Duration>) -> Self {
         let (feeds, rests): (Vec<Feed>, Vec<Rest>) = connected.feeds.into_iter().unzip();
         let inputs = connected.inputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to)));
         Self {
@@ -162,15 +175,15 @@ impl Copying {
             inputs: inputs.chain(feeds.into_iter().map(|feed| tokio::spawn(feed.run()))).collect(),
             rests,
             outputs: connected.outputs.into_iter().map(|(from, to)| tokio::spawn(copy(from, to))).collect(),
+            overdue: limit.and_then(|limit| Instant::now().checked_add(limit + LAST_BYTES)),
+            given_up: false,
         }
     }
-}
 
-impl Copying {
     /// Hands pending bytes to their outlet. May be dropped and called again without losing anything.
     async fn pass_on(&mut self, source: &Source) {
         while let Some((stream, data, gone)) = &mut self.pending {
-            let Some(outlet) = &mut self.outlets[*stream] else { break };
+            let Some(outlet) = self.outlets[*stream].as_mut().filter(|_| !self.given_up) else { break };
             match outlet.write(&data[*gone..]).await {
                 Ok(count) => *gone += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -285,7 +298,11 @@ impl Running {
             if let Some(outcome) = &self.last {
                 self.waiting.end();
                 self.recorder.end(outcome);
-                self.copying.pass_on(&self.source).await;
+                let patience = self.is_forced().then_some(LAST_BYTES);
+                tokio::select! {
+                    () = self.copying.pass_on(&self.source) => {}
+                    () = until(patience.map(|patience| Instant::now() + patience)) => self.copying.pending = None,
+                }
                 self.settle().await;
                 self.close_network().await;
                 if let Some(event) = self.late.pop_front() {
@@ -297,12 +314,18 @@ impl Running {
                 self.recorder.settle().await;
                 return self.last.take().map(Event::Exited);
             }
+            let overdue = self.copying.overdue;
             let mut event = tokio::select! {
                 biased;
                 // An output nobody takes must not keep an answer from its call.
                 (id, reply) = self.waiting.next() => {
                     // The engine tells when it has taken the answer.
                     self.source.reply(id, reply);
+                    continue;
+                }
+                // Nor may it hide that the time is up.
+                () = until(overdue), if !self.copying.given_up => {
+                    self.copying.given_up = true;
                     continue;
                 }
                 event = next_of(&mut self.source, &mut self.copying) => event,
@@ -395,6 +418,23 @@ impl Running {
         }
     }
 
+    /// Waits until the command's time has been up for so long that no reader of what it told or printed is waited
+    /// for. Never comes where it has all the time.
+    pub async fn overdue(&self) {
+        until(self.copying.overdue).await;
+    }
+
+    /// Whoever was to read its output does not.
+    pub(crate) fn nobody_reads(&mut self) {
+        self.copying.given_up = true;
+    }
+
+    /// Whether it was told to be over.
+    fn is_forced(&self) -> bool {
+        let forced = |exit| matches!(exit, Exit::TimedOut | Exit::Cancelled { .. });
+        self.last.as_ref().is_some_and(|outcome| forced(outcome.exit))
+    }
+
     /// Takes the sandbox down and waits until everything it wrote has arrived.
     async fn settle(&mut self) {
         if let Source::Walled(_, sandbox) = &self.source {
@@ -408,8 +448,7 @@ impl Running {
         self.copying.rests.drain(..).for_each(Rest::give_back);
         // Every writer is dead, so each copy reaches its end, unless a reader does not read. Who was told to
         // be over by now does not wait for that one.
-        let forced = matches!(&self.last, Some(outcome)
-            if matches!(outcome.exit, Exit::TimedOut | Exit::Cancelled { .. }));
+        let forced = self.is_forced();
         while let Some(output) = self.copying.outputs.last_mut() {
             if forced && tokio::time::timeout(LAST_BYTES, &mut *output).await.is_err() {
                 output.abort();

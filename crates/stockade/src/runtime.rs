@@ -22,8 +22,8 @@ use stockade_isolate::{
     Afterwards, Command, CreateError, ExecError, Provider, StartError as EngineError, Started,
 };
 use stockade_policy::{
-    BareWish, CommandLine, Consent, Decision, Enforcement, Event, Exit, Files, Outcome, Plan, PlanError,
-    Policy, Request, RuleRef, SettingsFile, Usage, Verdict, Walls,
+    BareWish, Chooser, CommandLine, Consent, Decision, Enforcement, Event, Exit, Files, Outcome, Plan,
+    PlanError, Policy, Request, RuleRef, SettingsFile, Usage, Verdict, Walls,
 };
 
 /// A policy and the walls to hold it.
@@ -226,10 +226,12 @@ impl Runtime {
         Request {
             command,
             cwd: self.cwd.clone(),
+            chosen_by: Chooser::Caller,
             environment: self.environment.clone(),
             bare: BareWish::Sandboxed,
             walls: Walls::Standing,
             consent: Consent::Missing,
+            kept: Vec::new(),
         }
     }
 
@@ -311,7 +313,7 @@ impl Runtime {
         let begun = Instant::now();
         let mut equipment = network::equip(plan, &request.environment)?;
         let plan = Arc::clone(&equipment.plan);
-        let mut connected = connect(wiring, &plan, &RealFiles)?;
+        let (mut connected, limit) = (connect(wiring, &plan, &RealFiles)?, time_limit(&plan));
         let mut recorder = self.keeper.recorder();
         recorder.start(&request, &plan)?;
         self.workspaces.add(&self.reload.policy(), &plan);
@@ -321,7 +323,7 @@ impl Runtime {
             environment: Vec::new(),
             stdio: connected.take_stdio(),
             descriptors: std::mem::take(&mut connected.descriptors),
-            time_limit: time_limit(&plan),
+            time_limit: limit,
             output_limit: plan.limits.max_output,
             afterwards: Afterwards::End,
         };
@@ -332,7 +334,7 @@ impl Runtime {
                     Ok(network) => {
                         let doorway = network.as_ref().map(Opened::doorway);
                         let beside = Beside {
-                            copying: Copying::begin(connected),
+                            copying: Copying::begin(connected, limit),
                             waiting: Waiting::new(self.desk.clone()),
                             network,
                             following: Some(Following::begin(&self.reload, doorway)),
@@ -410,7 +412,10 @@ impl Runtime {
             opened,
         });
         match started {
-            Ok(bare) => Ok(Running::bare(bare, enforcement, Copying::begin(connected), recorder)),
+            Ok(bare) => {
+                let copying = Copying::begin(connected, time_limit(&plan));
+                Ok(Running::bare(bare, enforcement, copying, recorder))
+            }
             Err(ExecError::Program { source, .. }) => {
                 let mut outcome = not_started(&source, "none", begun, enforcement);
                 outcome.sandboxed = false;

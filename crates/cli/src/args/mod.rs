@@ -52,7 +52,7 @@ pub(crate) enum Act {
     Plan(Box<RunArgs>),
     /// Say whether a command would run behind walls, without, or not at all, and which rule decides
     Check(Box<CheckArgs>),
-    /// Say whether a command may read, write or execute a path, and which rule decides
+    /// Say whether a command may read, write or execute a path or reach a host (HOST:PORT), and which rule decides
     Explain(Box<ExplainArgs>),
     /// List the presets, or print one
     Presets {
@@ -173,7 +173,7 @@ pub(crate) struct ExplainArgs {
     /// Print the answers as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The files, directories, hosts (HOST:PORT) and URLs in question
+    /// The files, directories, hosts (HOST:PORT; without a port it is a path) and URLs in question
     #[arg(required = true, value_name = "SUBJECT")]
     pub(crate) subjects: Vec<PathBuf>,
 }

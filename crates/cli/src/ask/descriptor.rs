@@ -3,7 +3,6 @@
 use super::lines::{Cut, LONGEST, Lines};
 use super::wire::{self, AskLine, Mistake, Said};
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,9 +12,6 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Lines that may wait for a reader. One who reads nothing gets no more, and is not waited for.
 const BACKLOG: usize = 256;
-
-/// Numbers below this are exact in every language's JSON.
-const NUMBERS: u64 = 1 << 53;
 
 /// Asks a program over one descriptor, or one for each direction.
 pub(crate) struct DescriptorAsker {
@@ -42,19 +38,6 @@ struct Open {
     questions: HashMap<u64, (Offer, oneshot::Sender<Reply>)>,
     /// Nobody is there any more.
     over: bool,
-}
-
-impl Open {
-    /// A number that nobody can foresee: what was said before this question was put, or about one of another run
-    /// on the same descriptor, names another.
-    fn new_id(&self) -> u64 {
-        loop {
-            let id = RandomState::new().hash_one(self.questions.len()) % NUMBERS;
-            if !self.questions.contains_key(&id) {
-                return id;
-            }
-        }
-    }
 }
 
 /// What may be answered.
@@ -105,17 +88,18 @@ impl Asker for DescriptorAsker {
         Box::pin(async move {
             let (tell, answer) = oneshot::channel();
             let offer = if question.settings.is_some() { Offer::Everything } else { Offer::Passing };
-            let id = {
+            // Nobody can foresee it: what was said before this question was put, or about one of another run on
+            // the same descriptor, names another.
+            let id = question.id;
+            {
                 let mut open = self.shared.open();
                 if open.over {
                     return Reply::Deny;
                 }
-                let id = open.new_id();
                 open.questions.insert(id, (offer, tell));
-                id
-            };
+            }
             let _put = Put { shared: &self.shared, id };
-            if !self.shared.say(&Said::Ask(Box::new(AskLine::new(id, &question)))) {
+            if !self.shared.say(&Said::Ask(Box::new(AskLine::new(&question)))) {
                 return Reply::Deny;
             }
             answer.await.unwrap_or(Reply::Deny)

@@ -46,10 +46,10 @@ pub(super) struct AskLine<'a> {
 }
 
 impl<'a> AskLine<'a> {
-    pub(super) fn new(id: u64, question: &'a Question) -> Self {
+    pub(super) fn new(question: &'a Question) -> Self {
         let violation = &question.violation;
         Self {
-            id,
+            id: question.id,
             sandbox: &violation.sandbox,
             kind: violation.kind,
             subject: &violation.subject,

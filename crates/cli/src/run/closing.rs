@@ -1,6 +1,7 @@
 //! What is said after a run.
 
 use crate::args::format_seconds;
+use crate::stderr::Haste;
 use crate::voice::Voice;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -20,6 +21,14 @@ pub(super) struct Program<'a> {
 /// Says how it ended, where that is not the command's own business, and what was refused.
 pub(crate) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
     say_of(voice, &Program { name: program, not_found_hint: None }, limits, outcome, ignored);
+}
+
+/// Whether the last words wait for whoever reads slowly.
+pub(crate) fn haste_of(outcome: &Outcome) -> Haste {
+    match outcome.exit {
+        Exit::TimedOut | Exit::Cancelled { .. } => Haste::Great,
+        Exit::Code { .. } | Exit::Signal { .. } | Exit::NotStarted { .. } => Haste::None,
+    }
 }
 
 /// The same of a program there is more to say about.

@@ -18,6 +18,8 @@ pub(crate) enum EventsPlace {
 /// A file or descriptor that events are written to, one line each.
 pub(super) struct EventLog {
     outlet: Option<Outlet>,
+    /// The file they go to, if commands could change it.
+    exposed: Option<PathBuf>,
     queue: Vec<u8>,
 }
 
@@ -32,14 +34,19 @@ impl EventLog {
     pub(super) fn open(place: EventsPlace, mounts: &[Mount]) -> Result<Self, EventsError> {
         let (name, opened) = match place {
             EventsPlace::Descriptor(descriptor, number) => {
-                let checked = check(&descriptor, Wanted::Writing).map(|()| descriptor);
+                let checked = check(&descriptor, Wanted::Writing).map(|()| (descriptor, None));
                 (format!("descriptor {number}"), checked.map_err(PlaceError::from))
             }
             EventsPlace::File(path) => (path.display().to_string(), create(&path, mounts)),
         };
-        let outlet = opened.and_then(|opened| Ok(Outlet::new(opened)?));
-        let outlet = outlet.map_err(|source| EventsError::Open { target: name, source })?;
-        Ok(Self { outlet: Some(outlet), queue: Vec::new() })
+        let outlet = opened.and_then(|(opened, exposed)| Ok((Outlet::new(opened)?, exposed)));
+        let (outlet, exposed) = outlet.map_err(|source| EventsError::Open { target: name, source })?;
+        Ok(Self { outlet: Some(outlet), exposed, queue: Vec::new() })
+    }
+
+    /// The file they go to, if commands could change it.
+    pub(super) fn exposed(&self) -> Option<PathBuf> {
+        self.exposed.clone()
     }
 
     /// Adds a line.
@@ -57,17 +64,20 @@ impl EventLog {
             match outlet.write(&self.queue).await {
                 Ok(count) => drop(self.queue.drain(..count)),
                 // Nobody listens any more: the command's own work goes on.
-                Err(_) => {
-                    self.outlet = None;
-                    self.queue.clear();
-                }
+                Err(_) => self.give_up(),
             }
         }
+    }
+
+    /// Writes nothing any more.
+    pub(super) fn give_up(&mut self) {
+        self.outlet = None;
+        self.queue.clear();
     }
 }
 
 /// An earlier command may have left a link under this name that leads to a file of ours.
-fn create(path: &Path, mounts: &[Mount]) -> Result<OwnedFd, PlaceError> {
+fn create(path: &Path, mounts: &[Mount]) -> Result<(OwnedFd, Option<PathBuf>), PlaceError> {
     let flags = OFlags::WRONLY
         | OFlags::CREATE
         | OFlags::TRUNC
@@ -75,8 +85,9 @@ fn create(path: &Path, mounts: &[Mount]) -> Result<OwnedFd, PlaceError> {
         | OFlags::NOFOLLOW
         | OFlags::CLOEXEC
         | OFlags::NOCTTY;
-    let Place { directory, name } = Place::find(path, mounts)?;
-    Ok(rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o644))?)
+    let place = Place::find(path, mounts)?;
+    let opened = rustix::fs::openat(&place.directory, &place.name, flags, Mode::from_raw_mode(0o644))?;
+    Ok((opened, place.exposed(mounts)))
 }
 
 #[cfg(test)]

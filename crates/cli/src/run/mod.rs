@@ -22,11 +22,12 @@ use crate::overlay::Held;
 use crate::reactor;
 use crate::refuse;
 use crate::status;
+use crate::stderr::{self, Haste};
 use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use asking::{Asking, Others};
 use closing::Program;
-pub(crate) use closing::say as say_closing;
+pub(crate) use closing::{haste_of, say as say_closing};
 use events::{EventLog, EventsPlace};
 pub(crate) use raw::{Raw, is_wanted as raw_is_wanted};
 pub(crate) use reloads::{Reloads, When};
@@ -43,8 +44,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use stockade::{
     BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NetworkHandle, NoticeWeight, Plan,
-    PrepareError, Prepared, Publish, Running, Runtime, StartError, Verdict, WITHOUT_WALLS, WallLayer,
-    visible,
+    PrepareError, Prepared, Publish, Request, Running, Runtime, StartError, Verdict, WITHOUT_WALLS,
+    WallLayer, visible,
 };
 use terminal::Terminal;
 pub(crate) use terminal::window_size;
@@ -223,34 +224,58 @@ pub(crate) fn perform(job: Job) -> ExitCode {
     let (voice, refused) = (job.voice, job.refused);
     let ready = job.runtime.get_ready();
     let reactor = reactor::build();
-    let result = match reactor {
+    match reactor {
         Ok(reactor) => {
-            let result = reactor.block_on(run(job));
+            let status = reactor.block_on(to_the_last_word(job));
             // A reader that never reads must not keep us here. The broker is reaped, however: not everything that
             // inherits orphans, the first process of a container above all, does that for us.
             reactor.shutdown_background();
             drop(ready);
-            result
+            status
         }
-        Err(error) => Err(Refusal::Reactor(error)),
-    };
-    result.unwrap_or_else(|error| {
-        voice.error(error);
-        ExitCode::from(refused)
-    })
+        Err(error) => {
+            voice.error(Refusal::Reactor(error));
+            ExitCode::from(refused)
+        }
+    }
 }
 
-async fn run(job: Job) -> Result<ExitCode, Refusal> {
+/// Says why, where there is no result.
+async fn to_the_last_word(job: Job) -> ExitCode {
+    let (voice, refused) = (job.voice, job.refused);
+    let mut signals = match Signals::new() {
+        Ok(signals) => signals,
+        Err(error) => {
+            voice.error(Refusal::Reactor(error));
+            return ExitCode::from(refused);
+        }
+    };
+    let (status, haste) = run(job, &mut signals).await.unwrap_or_else(|error| {
+        voice.error(error);
+        (ExitCode::from(refused), Haste::None)
+    });
+    stderr::finish(haste, &mut signals).await;
+    status
+}
+
+async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refusal> {
     let Job { runtime, command, voice, tty, stage, inherit, events, report, review, .. } = job;
     let Job { not_found_hint, beside, .. } = job;
-    let mut signals = Signals::new().map_err(Refusal::Reactor)?;
     let name = program(&command);
-    let prepared = runtime.prepare(runtime.request(command))?;
+    let mut prepared = runtime.prepare(runtime.request(command))?;
     announce(voice, &runtime, &prepared);
+    let mounts = &prepared.plan.mounts;
+    let mut log = events.map(|place| EventLog::open(place, mounts)).transpose()?;
+    let report = report.map(|path| Report::prepare(path, mounts)).transpose()?;
+    let kept =
+        [log.as_ref().and_then(EventLog::exposed), report.as_ref().and_then(|one| one.exposed(mounts))];
+    let kept: Vec<PathBuf> = kept.into_iter().flatten().collect();
+    if !kept.is_empty() {
+        // Only the plan told whether commands reach them.
+        prepared = runtime.prepare(Request { kept, ..prepared.request })?;
+    }
     let plan = Arc::clone(&prepared.plan);
     let Wired { wiring, terminal, shown } = wiring::choose(tty, inherit, &prepared, stage.as_ref())?;
-    let mut log = events.map(|place| EventLog::open(place, &plan.mounts)).transpose()?;
-    let report = report.map(|path| Report::prepare(path, &plan.mounts)).transpose()?;
     let reviewing = Reviewing::begin(review, &prepared)?;
 
     let mut early = None;
@@ -261,7 +286,7 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
             started = &mut starting => break started?,
             // The command may be running already and deserves its time to tidy up, but only once.
             signal = signals.next() => if early.replace(signal).is_some() {
-                return Ok(status::of_command(128 + signal));
+                return Ok((status::of_command(128 + signal), Haste::Great));
             },
         }
     };
@@ -286,7 +311,7 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
     voice.detail(format!("sandbox {}", running.id()));
     let when = if asked_here || terminal.is_some() { When::Afterwards } else { When::AtOnce };
     let mut reloads = Reloads::new(voice, when);
-    let end = watch(running, &mut log, &mut signals, terminal, shown, &reviewing, &mut reloads).await;
+    let end = watch(running, &mut log, signals, terminal, shown, &reviewing, &mut reloads).await;
     reloads.finish();
     if let Some(beside) = beside {
         beside.abort();
@@ -312,9 +337,9 @@ async fn run(job: Job) -> Result<ExitCode, Refusal> {
                 voice.closing(format!("{count} of them without asking: there were too many questions"));
             }
             reviewing.say(voice, &outcome);
-            Ok(status::of_command(outcome.exit_code))
+            Ok((status::of_command(outcome.exit_code), haste_of(&outcome)))
         }
-        End::GivenUp(signal) => Ok(status::of_command(128 + signal)),
+        End::GivenUp(signal) => Ok((status::of_command(128 + signal), Haste::Great)),
         End::Lost => Err(Refusal::Lost),
     }
 }

@@ -80,6 +80,12 @@ impl Place {
         Ok(Self { directory, name })
     }
 
+    /// Where the name really is, if commands with these mounts could change or take it.
+    pub(super) fn exposed(&self, mounts: &[Mount]) -> Option<PathBuf> {
+        let holder = std::fs::read_link(format!("/proc/self/fd/{}", self.directory.as_raw_fd())).ok()?;
+        is_writable(mounts, &holder).then(|| holder.join(&self.name))
+    }
+
     /// Whether a directory has the name already.
     pub(super) fn is_directory(&self) -> bool {
         rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW)

@@ -36,6 +36,11 @@ impl Report {
         }
     }
 
+    /// Where it goes, if commands could put something there.
+    pub(super) fn exposed(&self, mounts: &[Mount]) -> Option<PathBuf> {
+        self.place.exposed(mounts)
+    }
+
     /// Written beside its place and moved there, so that no reader sees half of it.
     pub(super) fn write(self, outcome: &Outcome) -> Result<(), ReportError> {
         let mut draft = OsString::from(".");

@@ -1,5 +1,6 @@
 //! Signals that mean: end the command.
 
+use crate::stderr;
 use crate::sys::is_ignored;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,6 +19,8 @@ impl Signals {
         let wanted = |number| -> io::Result<Option<Signal>> {
             if is_ignored(number) { Ok(None) } else { signal(SignalKind::from_raw(number)).map(Some) }
         };
+        // From here on they do not end us by themselves.
+        stderr::be_brief();
         Ok(Self {
             interrupt: wanted(libc::SIGINT)?,
             terminate: wanted(libc::SIGTERM)?,

@@ -90,7 +90,11 @@ pub(super) async fn watch(
 /// Writes what is known, then waits for more. Output that waits for a question's end holds nothing up.
 async fn step(running: &mut Running, log: &mut Option<EventLog>, shown: &mut Shown) -> Option<Event> {
     if let Some(log) = log {
-        log.flush().await;
+        tokio::select! {
+            () = log.flush() => {}
+            // Who does not read keeps nobody from hearing the end.
+            () = running.overdue() => log.give_up(),
+        }
     }
     loop {
         tokio::select! {

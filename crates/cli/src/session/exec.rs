@@ -3,7 +3,8 @@
 use super::relay::{Relay, Typing};
 use super::{SessionRefusal, place, wait};
 use crate::args::ExecArgs;
-use crate::run::{Reloads, Signals, When, say_closing, window_size};
+use crate::run::{Reloads, Signals, When, haste_of, say_closing, window_size};
+use crate::stderr;
 use crate::voice::{Level, Manner, Voice};
 use crate::{print, refuse, status};
 use rustix::fs::{Mode, OFlags};
@@ -79,6 +80,7 @@ async fn run(
             // What the settings hide is not sent to us.
             let ignored = IgnoreList::default();
             say_closing(voice, &program(command), &following.limits, &outcome, &ignored);
+            stderr::finish(haste_of(&outcome), &mut signals).await;
             Ok(status::of_command(outcome.exit_code))
         }
         End::GivenUp(signal) => Ok(status::of_command(128 + signal)),

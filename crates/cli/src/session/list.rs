@@ -171,7 +171,11 @@ async fn output(
             },
         };
         if from == 0 && said.lost > 0 {
-            Voice::NORMAL.warning(format!("the first {} bytes are not kept any more", said.lost));
+            let text = match said.chunks.is_empty() && said.status.is_some() {
+                true => format!("none of its {} bytes are kept any more: many others ended since", said.lost),
+                false => format!("the first {} bytes are not kept any more", said.lost),
+            };
+            Voice::NORMAL.warning(text);
         }
         for SaidChunk { descriptor, data } in &said.chunks {
             let written = match descriptor {

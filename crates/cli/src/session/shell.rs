@@ -37,7 +37,7 @@ pub(crate) fn main(args: ShellArgs) -> ExitCode {
     match result {
         Ok((_, Visit::Over(code))) => status::of_command(code),
         Ok((name, Visit::Left(why))) => {
-            voice.farewell(format!(
+            voice.closing(format!(
                 "{why}; the session {name} goes on\nhint: `stockade shell --name {name}` comes back, `stockade sessions kill {name}` ends it"
             ));
             ExitCode::SUCCESS

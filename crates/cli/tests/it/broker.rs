@@ -1,5 +1,6 @@
 //! What only the broker can judge, attacked inside real sandboxes; and faults in and around it.
 
+mod caches;
 mod faithful;
 mod faults;
 mod git;

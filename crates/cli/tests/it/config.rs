@@ -1,6 +1,7 @@
 //! `stockade config`: settings shown, checked, trusted, imported; and settings that change during a run.
 
 mod import;
+mod links;
 mod reload;
 mod show;
 mod trust;

@@ -1,9 +1,10 @@
 //! Rules on odd places, mounts below mounts, very many rules.
 
 use crate::act;
-use crate::support::{Caller, binaries, each_caller, skip};
+use crate::support::{Caller, World, binaries, each_caller, skip};
 use serde_json::json;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -193,4 +194,29 @@ fn the_callers_umask_and_signals() {
         ran.exits(0);
         assert_eq!(ran.out(), "y\n", "{ran}");
     });
+}
+
+/// Root with a user's HOME, as sudo may leave it: behind walls root has no rights over what is not its own.
+#[test]
+fn a_home_of_somebody_else() {
+    let (root, user) = (World::new(Caller::Root), World::new(Caller::User));
+    if user.caller.become_ids().is_none() {
+        return skip("a_home_of_somebody_else", "the suite does not run as root");
+    }
+    // What a run of the user's leaves.
+    user.run().shell("true").exits(0);
+    let closed = |path: &str| {
+        let path = user.home.join(path);
+        user.dir(&path);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    };
+    [".cache", ".local", ".config", ".config/stockade"].into_iter().for_each(closed);
+    // Often: once it hung on who was faster.
+    for turn in 0..20 {
+        let cache = if turn % 2 == 0 { user.home.join(".cache") } else { root.home.join("cache") };
+        let run = root.run().var("HOME", &user.home).var("XDG_CACHE_HOME", &cache);
+        let ran = run.shell("echo ran; ls ~/.local ~/.config/stockade");
+        assert_eq!(ran.out(), "ran\n", "{ran}");
+        assert_eq!(ran.err().matches("Permission denied").count(), 2, "{ran}");
+    }
 }

@@ -276,3 +276,20 @@ fn quiet_and_verbose() {
         assert!(verbose.stdout.is_empty(), "{verbose}");
     });
 }
+
+#[test]
+fn a_host_that_was_read_as_a_path_is_told() {
+    each_caller(|world| {
+        let ran = world.stockade().opts(["explain", "evil.test"]).go();
+        ran.exits(0);
+        assert!(ran.out().contains("evil.test was read as a path"), "{ran}");
+        assert!(ran.out().contains("write evil.test:443\n"), "{ran}");
+        world.file("evil.test", "");
+        for subject in ["evil.test", "evil.test:443", "./other.test"] {
+            let ran = world.stockade().opts(["explain", subject]).go();
+            assert!(!ran.out().contains("read as a path"), "{ran}");
+        }
+        let help = world.stockade().opts(["explain", "--help"]).go();
+        assert!(help.out().contains("path or reach a host (HOST:PORT)"), "{help}");
+    });
+}

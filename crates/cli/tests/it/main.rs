@@ -57,6 +57,8 @@ mod support;
 #[cfg(test)]
 mod swapping;
 #[cfg(test)]
+mod unread;
+#[cfg(test)]
 mod work;
 #[cfg(test)]
 mod worktree;

@@ -228,3 +228,31 @@ fn gather(path: &std::path::Path, depth: u32, found: &mut Vec<(std::path::PathBu
         }
     }
 }
+
+/// The sandbox has its own devices and processes, and rules about the host's change nothing.
+#[test]
+fn rules_about_devices_and_processes() {
+    each_caller(|world| {
+        let run = |path: &str| world.run().with("--allow-read", path).with("--allow-write", path);
+        for path in
+            ["/dev/null", "/dev/tty", "/dev/random", "/dev/stdout", "/proc/self/status", "/proc/cpuinfo"]
+        {
+            let ran = run(path).shell("echo x > /dev/null && head -c 1 /dev/random > /dev/null");
+            ran.exits(0);
+            assert_eq!(ran.err(), "", "{path}{ran}");
+        }
+        for path in ["/proc/1/status", "/dev/console"] {
+            if std::path::Path::new(path).exists() {
+                run(path).shell("exit 0").exits(0).complains(&[path, "has no effect"]);
+            }
+        }
+        let explained = |path: &str| world.stockade().opts(["explain", path]).go().exits(0).out();
+        let text = explained("/dev/null");
+        assert!(text.contains("read     yes") && text.contains("write    yes"), "{text}");
+        let text = explained("/proc/1/environ");
+        assert!(text.contains("read     no") && !text.contains("--allow-read"), "{text}");
+        // A quoted tilde is the home directory, as it is in a rule.
+        let text = explained("~/zz");
+        assert!(text.starts_with(&format!("{}/zz\n", world.home.display())), "{text}");
+    });
+}

@@ -3,6 +3,7 @@
 mod audit;
 mod exact;
 mod faults;
+mod kept;
 mod shown;
 
 use crate::support::{Ran, Run, World};

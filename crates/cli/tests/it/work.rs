@@ -67,6 +67,32 @@ fn cargo_builds_and_tests() {
     });
 }
 
+/// Cargo does git's work itself, with a library.
+#[test]
+fn cargo_makes_and_fetches_repositories() {
+    each_caller(|world| {
+        let test = "cargo_makes_and_fetches_repositories";
+        if !has(world, test, "cargo", &["--version"]) || !has(world, test, "cc", &["--version"]) {
+            return;
+        }
+        works(
+            world,
+            "cargo new -q helper; echo 'pub fn double(x: u32) -> u32 { 2 * x }' > helper/src/lib.rs; rm helper/src/main.rs",
+        );
+        assert!(world.ws.join("helper/.git/config").exists());
+        git_identity(world);
+        let ran = works(
+            world,
+            "cd helper; ln -s src/lib.rs link.rs; git add .; git commit -qm first; cd ..
+             cargo new -q app; echo 'fn main() { println!(\"{}\", helper::double(21)); }' > app/src/main.rs
+             echo \"helper = { git = 'file://$PWD/helper' }\" >> app/Cargo.toml
+             cd app; cargo run -q; test -L $CARGO_HOME/git/checkouts/*/*/link.rs; git -C $CARGO_HOME/git/db/* rev-parse --is-bare-repository",
+        );
+        assert_eq!(ran.out(), "42\ntrue\n", "{ran}");
+        assert!(!ran.err().contains("refused"), "{ran}");
+    });
+}
+
 fn git_identity(world: &World) {
     world.file(
         world.home.join(".gitconfig"),

@@ -242,6 +242,7 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
         Step::Root | Step::Staging | Step::Pivot => {
             ("prepare the sandbox's own mounts", probe::USER_NAMESPACE_HINT)
         }
+        Step::Open if matches!(source.raw_os_error(), Some(libc::EACCES)) => ("open", CLOSED_HINT),
         Step::Open => ("open", "the caller must be able to reach every path its rules name"),
         Step::Bind => ("bring in", "a file system may refuse to be mounted again; leave the path out"),
         Step::Mask => {
@@ -290,6 +291,9 @@ pub(crate) fn explain(script: &Script, step: Step, index: u32, source: io::Error
     };
     CreateError::Step { act, path, source, hint }
 }
+
+/// Rights over others' files end at the sandbox's own user namespace, root's as well.
+const CLOSED_HINT: &str = "a directory on the way is closed to the caller, and behind walls root has no rights over others' files; if HOME or an XDG_*_HOME variable names another user's directory, set it to one of your own (sudo -H)";
 
 /// What keeps the kernel from an overlay, by the error it gives.
 fn overlay_hint(source: &io::Error) -> &'static str {

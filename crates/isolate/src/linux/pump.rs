@@ -3,6 +3,7 @@
 use super::broker::{Noted, Telling};
 use super::kept::Kept;
 use super::sandbox::{Heard, Job};
+use super::sys;
 use super::wire::{Order, Report};
 use crate::running::Wish;
 use crate::{Afterwards, Command, Concern, Running};
@@ -25,6 +26,8 @@ const EVENTS: usize = 64;
 const UNBROKERED: &str = "the broker ended unexpectedly, and everything inside was ended with it";
 const TIME_LIMIT: &str = "the time limit was reached";
 const CHUNK: usize = 64 * 1024;
+/// Numbers below this are exact in every language's JSON.
+const QUESTIONS: u64 = 1 << 53;
 
 /// A started command before its caller has it.
 pub(crate) struct Pump {
@@ -88,9 +91,17 @@ struct Follower {
     /// What was refused.
     kept: Kept,
     sequence: u64,
-    /// Questions that stand, and what each is about.
-    asked: HashMap<u64, Violation>,
+    /// Questions that stand, by the number they are known by outside.
+    asked: HashMap<u64, Standing>,
     afterwards: Afterwards,
+}
+
+/// A question that stands.
+struct Standing {
+    /// The number it has in here.
+    id: u64,
+    /// What it is about.
+    violation: Violation,
 }
 
 /// What woke the follower.
@@ -206,14 +217,24 @@ impl Follower {
     async fn ask(&mut self, id: u64, noted: Noted) {
         let reason = noted.reason.clone();
         let violation = self.told_by_broker(noted);
-        let _ = self.events.send(Event::Ask(Ask { id, violation: violation.clone(), reason })).await;
-        self.asked.insert(id, violation);
+        let Some(known) = self.new_question() else {
+            self.pump.job.shared.reply(id, Reply::Deny);
+            return self.keep(violation, Concern::default()).await;
+        };
+        self.asked.insert(known, Standing { id, violation: violation.clone() });
+        let _ = self.events.send(Event::Ask(Ask { id: known, violation, reason })).await;
+    }
+
+    /// A number that nobody can foresee: whatever was said before a question was put answers another.
+    fn new_question(&self) -> Option<u64> {
+        let number = sys::random_number().ok()? % QUESTIONS;
+        (!self.asked.contains_key(&number)).then_some(number)
     }
 
     async fn reply(&mut self, id: u64, reply: Reply) {
         // Answered twice, or never asked.
-        let Some(violation) = self.asked.remove(&id) else { return };
-        self.pump.job.shared.reply(id, reply);
+        let Some(Standing { id: inner, violation }) = self.asked.remove(&id) else { return };
+        self.pump.job.shared.reply(inner, reply);
         let _ = self.events.send(Event::Answered { id, reply }).await;
         if reply == Reply::Deny {
             self.keep(violation, Concern::default()).await;
@@ -313,8 +334,8 @@ impl Follower {
                 heard => self.hear(heard).await,
             }
         }
-        for id in std::mem::take(&mut self.asked).into_keys() {
-            self.pump.job.shared.reply(id, Reply::Deny);
+        for standing in std::mem::take(&mut self.asked).into_values() {
+            self.pump.job.shared.reply(standing.id, Reply::Deny);
         }
     }
 

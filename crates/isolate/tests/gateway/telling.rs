@@ -85,11 +85,15 @@ async fn a_question_is_the_commands_to_answer_and_ends_with_the_sandbox() {
     let teller = sandbox.teller();
     assert_eq!(teller.ask(note("nobody:1")).await, Reply::Deny);
     let mut running = sandbox.exec(doing("sleep", dir.path())).await.unwrap();
+    let mut known = Vec::new();
     for reply in [Reply::Session, Reply::Deny] {
         let answering = async {
             loop {
                 if let Some(Event::Ask(ask)) = running.next().await {
-                    assert!(ask.id > 1 << 32);
+                    assert!(ask.id < 1 << 53);
+                    // Whoever knows one does not know the next.
+                    assert!(known.iter().all(|before| ask.id.abs_diff(*before) > 1));
+                    known.push(ask.id);
                     assert_eq!(ask.violation.subject, "example.org:443");
                     return running.reply(ask.id, reply);
                 }

@@ -1,6 +1,6 @@
 //! What a question is answered with.
 
-use super::names::Names;
+use super::names::{Names, Standing};
 use super::query::{Asked, Query};
 use super::reply::{Answer, Record};
 use super::reverse;
@@ -75,8 +75,11 @@ pub(super) fn consider(around: &impl Surroundings, query: &Query) -> Step {
         Ruling::Refused(refusal) => refusal,
     };
     // Whoever is asked wants to know the port too: the question is put when the connection comes.
-    if refusal.askable == Switch::Allowed {
-        return Step::Done(from_pool(around.names(), host, query.kind));
+    // Where too many such names have addresses already nobody is asked about another.
+    if refusal.askable == Switch::Allowed
+        && let Some(answer) = from_pool(around.names(), host, Standing::Askable, query.kind)
+    {
+        return Step::Done(answer);
     }
     let told = refusal.told.clone().unwrap_or_else(|| refusal.reason.clone());
     if !PROBES.contains(&refusal.subject.as_str()) {
@@ -90,7 +93,9 @@ pub(super) async fn look_up(around: &impl Surroundings, host: &Host, kind: Kind)
     let failed = Answer::Rcode(Rcode::FAILED);
     let Some(_place) = around.names().room.for_lookup() else { return failed };
     let answer = match tokio::time::timeout(PATIENCE, around.exists(host)).await {
-        Ok(Ok(Existence::Real)) => return from_pool(around.names(), host, kind),
+        Ok(Ok(Existence::Real)) => {
+            return from_pool(around.names(), host, Standing::Allowed, kind).unwrap_or(failed);
+        }
         Ok(Ok(Existence::Unknown)) => Answer::NoSuchName,
         Ok(Err(_)) | Err(_) => failed,
     };
@@ -115,17 +120,18 @@ fn known_without_judging(names: &Names, name: &str, kind: Kind) -> Option<Answer
     })
 }
 
-/// Addresses for a name, in both families whatever the name has outside: the gateway takes both.
+/// Addresses for a name, in both families whatever the name has outside: the gateway takes both. Nothing where
+/// there is no room for another such name.
 ///
 /// Of all other kinds there is nothing. Programs that look for services or mail that way fall back to the
 /// name itself, and texts and keys would be a road for data that no connection rule judges.
-fn from_pool(names: &Names, host: &Host, kind: Kind) -> Answer {
-    let Some((four, six)) = names.addresses(host) else { return Answer::Rcode(Rcode::FAILED) };
+fn from_pool(names: &Names, host: &Host, standing: Standing, kind: Kind) -> Option<Answer> {
+    let (four, six) = names.addresses(host, standing)?;
     let answer = addresses(four, six, kind);
     if answer == Answer::Nothing {
         names.hush.came_to_nothing(&host.to_string(), Instant::now());
     }
-    answer
+    Some(answer)
 }
 
 fn addresses(four: Ipv4Addr, six: Ipv6Addr, kind: Kind) -> Answer {

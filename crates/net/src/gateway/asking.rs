@@ -18,9 +18,9 @@ const MOST_REMEMBERED: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
     Yes,
-    /// A person said no, or nobody did in time. The witness knows.
+    /// A person said no, or nobody did in time. The witness knows of this attempt.
     No,
-    /// Nobody could be asked. The witness has to be told.
+    /// Nobody was asked, because nobody can be or because the answer is known. The witness has to be told.
     Unasked,
 }
 
@@ -77,7 +77,7 @@ impl Questions {
         }
         Some(match remembered {
             Remembered::Always | Remembered::Until(_) => Answered::Yes,
-            Remembered::NotUntil(_) => Answered::No,
+            Remembered::NotUntil(_) => Answered::Unasked,
         })
     }
 }
@@ -117,7 +117,7 @@ impl Ward {
     /// Asks, or joins whoever asked the same already. `Once` is a yes for all who waited for that answer.
     pub(super) async fn ask(self: &Arc<Self>, refusal: &NetRefusal) -> Answered {
         let subject = &refusal.subject;
-        let (mut answer, _waiting) = {
+        let (mut answer, no, _waiting) = {
             let mut state = self.questions.state();
             if let Some(answered) = Questions::remembered(&mut state, subject) {
                 return answered;
@@ -125,22 +125,23 @@ impl Ward {
             if state.waiting >= MOST_WAITING {
                 return Answered::Unasked;
             }
-            let answer = match state.open.get(subject) {
-                Some(open) => open.clone(),
+            // The witness hears of one attempt when it is asked; each of the others is one more.
+            let (answer, no) = match state.open.get(subject) {
+                Some(open) => (open.clone(), Answered::Unasked),
                 None if state.open.len() >= MOST_QUESTIONS => return Answered::Unasked,
                 None => {
                     let (sender, receiver) = watch::channel(None);
                     state.open.insert(subject.clone(), receiver.clone());
                     self.put(refusal.clone(), sender);
-                    receiver
+                    (receiver, Answered::No)
                 }
             };
             state.waiting += 1;
-            (answer, Waiting(&self.questions))
+            (answer, no, Waiting(&self.questions))
         };
         // A question that ends without an answer is a no.
         match answer.wait_for(Option::is_some).await.ok().and_then(|reply| *reply) {
-            None | Some(Reply::Deny) => Answered::No,
+            None | Some(Reply::Deny) => no,
             Some(Reply::Once | Reply::Session | Reply::Until { .. } | Reply::Always) => Answered::Yes,
         }
     }

@@ -51,7 +51,7 @@ async fn begin(ward: &Arc<Ward>, client: &Socket, first: &[u8]) -> Option<(Admit
 
 fn asked(head: &Head) -> Result<Target, BadRequest> {
     if head.framing != Framing::Length(0) {
-        return Err(BadRequest::Framing);
+        return Err(BadRequest::Body);
     }
     target(&head.target, head.host.as_deref())
 }

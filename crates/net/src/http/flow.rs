@@ -2,10 +2,12 @@
 
 use super::guard::Gate;
 use super::lines::Lease;
+use super::size;
 use super::two::Received;
 use crate::credentials::{Replacer, Scrubber};
 use crate::gateway::{Admitted, Direction, Exchange, Ward, refusal};
 use bytes::Bytes;
+use http::Version;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Either;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -33,8 +35,8 @@ pub(super) struct Flow {
     body: Source,
     tally: Tally,
     rewriting: Option<Rewriting>,
-    /// A piece that waits for the rate limit.
-    waiting: Option<(Bytes, Pin<Box<Sleep>>)>,
+    /// What waits for the rate limit.
+    waiting: Option<(Frame<Bytes>, Pin<Box<Sleep>>)>,
     /// Trailers that wait for what was held back.
     trailers: Option<Frame<Bytes>>,
     /// The connection that is free again once the body has ended.
@@ -144,18 +146,23 @@ impl Flow {
         loop {
             if let Some((_, wait)) = &mut self.waiting {
                 ready!(wait.as_mut().poll(cx));
-                let piece = self.waiting.take().map(|(piece, _)| piece).unwrap_or_default();
-                return Poll::Ready(Some(Ok(Frame::data(piece))));
+                return Poll::Ready(self.waiting.take().map(|(frame, _)| Ok(frame)));
             }
             if let Some(trailers) = self.trailers.take() {
-                return Poll::Ready(Some(Ok(trailers)));
+                let size =
+                    trailers.trailers_ref().map_or(0, |fields| size::of_fields(fields, Version::HTTP_11));
+                match self.tally.count(size)? {
+                    Some(wait) => self.waiting = Some((trailers, Box::pin(sleep(wait)))),
+                    None => return Poll::Ready(Some(Ok(trailers))),
+                }
+                continue;
             }
             match ready!(self.poll_piece(cx)) {
                 Err(error) => return Poll::Ready(Some(Err(error))),
                 Ok(None) if self.trailers.is_none() => return Poll::Ready(None),
                 Ok(piece) => match piece.filter(|piece| !piece.is_empty()) {
                     Some(piece) => match self.tally.count(piece.len())? {
-                        Some(wait) => self.waiting = Some((piece, Box::pin(sleep(wait)))),
+                        Some(wait) => self.waiting = Some((Frame::data(piece), Box::pin(sleep(wait)))),
                         None => return Poll::Ready(Some(Ok(Frame::data(piece)))),
                     },
                     None => continue,

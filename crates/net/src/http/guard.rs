@@ -164,7 +164,7 @@ impl<S: BreakOff> Guard<S> {
     fn pass_head(&mut self, head: &Head) {
         let leaves = head.method == "CONNECT" || head.upgrade == Upgrade::Opaque;
         if leaves && head.framing != Framing::Length(0) {
-            return self.fail(BadRequest::Framing);
+            return self.fail(BadRequest::Body);
         }
         // The library would say no by itself, and nobody would hear of it.
         if http::Uri::try_from(head.target.as_str()).is_err() {

@@ -30,6 +30,8 @@ pub(super) enum BadRequest {
     Version,
     #[error("the length of the request is given in more than one way")]
     Framing,
+    #[error("a request that is to turn the connection into something else can have no body")]
+    Body,
     #[error("the Content-Length of the request is not one number")]
     Length,
     #[error("only the transfer encoding `chunked` is understood here")]

@@ -27,6 +27,7 @@ mod road;
 mod second;
 mod seen;
 mod server;
+mod size;
 mod terminated;
 #[cfg(test)]
 mod tests;

@@ -185,7 +185,7 @@ impl Talk<'_> {
             return Err(wrong(BadRequest::Target));
         }
         if head.upgrade == Upgrade::Opaque && head.framing != Framing::Length(0) {
-            return Err(wrong(BadRequest::Framing));
+            return Err(wrong(BadRequest::Body));
         }
         let asked = asked(&head.target, head.host.as_deref()).map_err(wrong)?;
         if asked.form == Form::Https {

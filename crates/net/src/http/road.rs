@@ -8,7 +8,7 @@ use super::guard::{Gate, Unread};
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
 use super::wishes::{Wishes, plain_web_socket, refuse_echo};
-use super::{inject, translate};
+use super::{inject, size, translate};
 use crate::credentials::{Channel, Scrubber};
 use crate::dial::Route;
 use crate::gateway::{Admitted, Denied, Direction, Exchange, Place, Wanted, Ward};
@@ -222,8 +222,9 @@ impl Road {
         let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
         let (head, body) = request.into_parts();
         let outgoing = self.outgoing(head, body, admitted, exchange).await?;
-        let (response, line) = self.send(outgoing, admitted, way, line).await?;
+        let (response, line) = self.send(outgoing, (admitted, exchange), way, line).await?;
         exchange.answered(response.status().as_u16());
+        size::count_head(admitted, exchange, size::of_answer(&response), Direction::Received).await?;
         if way == Way::Forwarder && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
             // Nobody inside could introduce themselves to it.
             let text = format!("the proxy that leads to {} wants another login", admitted.target);
@@ -276,14 +277,14 @@ impl Road {
     async fn send(
         &self,
         mut request: Request<Body>,
-        admitted: &Arc<Admitted>,
+        (admitted, exchange): (&Arc<Admitted>, &Exchange),
         way: Way,
         line: Option<Line>,
     ) -> Result<(Response<Incoming>, Line), Answer> {
         if way == Way::Forwarder {
             self.ward.judge_forwarded(admitted).await.map_err(|error| not_dialled(&error))?;
         }
-        let mut kept = line;
+        let (mut kept, mut counted) = (line, false);
         for _ in 0..2 {
             let mut line = match kept.take() {
                 Some(line) => line,
@@ -300,6 +301,11 @@ impl Road {
                 let scheme = if self.speech == Speech::PlainTwo { "http" } else { "https" };
                 translate::second(&mut head, scheme).ok_or(Answer::bad(BadRequest::Target))?;
                 request = Request::from_parts(head, body);
+            }
+            // What a kept connection did not take has not been sent.
+            if !std::mem::replace(&mut counted, true) {
+                let size = size::of_request(&request);
+                size::count_head(admitted, exchange, size, Direction::Sent).await?;
             }
             match line.send(request).await {
                 Ok(response) => return Ok((response, line)),

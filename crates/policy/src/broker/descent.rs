@@ -1,5 +1,6 @@
 //! Going down from the root to a path, and what the rules say on the way.
 
+use super::caches;
 use super::table::{Node, Opening, Progress, State, Table, names};
 use crate::FileKind;
 use crate::access::Standing;
@@ -14,6 +15,8 @@ pub(super) struct Place<'p> {
     pub(super) anywhere: bool,
     /// Mandatory protection holds here.
     pub(super) writable: bool,
+    /// In a cache of tools: what holds there of mandatory protection is about git.
+    pub(super) cached: bool,
     /// Inside node_modules.
     pub(super) modules: bool,
     /// The sandbox's own file system: the host's rules are not about it.
@@ -33,6 +36,7 @@ struct Descent<'t> {
     anywhere: bool,
     shallow: bool,
     writable: bool,
+    cached: bool,
     modules: bool,
     private: bool,
     states: Vec<State>,
@@ -50,6 +54,7 @@ impl Table {
             anywhere: false,
             shallow: false,
             writable: false,
+            cached: false,
             modules: false,
             private: false,
             states: Vec::new(),
@@ -57,6 +62,7 @@ impl Table {
             hits: Vec::new(),
         };
         let mut in_git: Option<Vec<&[u8]>> = None;
+        let mut in_cache: Vec<&[u8]> = Vec::new();
         let mut rest = names(path).peekable();
         let kind_at = |last: bool| if last { kind } else { FileKind::Directory };
         descent.arrive(Some(self.root()), kind_at(rest.peek().is_none()));
@@ -67,8 +73,13 @@ impl Table {
             let child = descent.node.and_then(|node| self.child(node, name));
             let protects = descent.writable || child.is_some_and(|child| child.leads_to_writable);
             descent.judge(name, child, protects, in_git.is_some());
-            let is_git = name == b".git" || child.is_some_and(|child| child.git_directory);
-            if self.git.is_some() && protects && is_git {
+            if descent.cached {
+                in_cache.push(name);
+            }
+            let is_git = name == b".git"
+                || child.is_some_and(|child| child.git_directory)
+                || caches::holds_repository(&in_cache);
+            if self.git.is_some() && (protects || descent.cached) && is_git {
                 in_git = Some(Vec::new());
             } else if let Some(below) = &mut in_git {
                 below.push(name);
@@ -82,6 +93,7 @@ impl Table {
             standing: descent.standing,
             anywhere: descent.anywhere,
             writable: descent.writable,
+            cached: descent.cached,
             modules: descent.modules,
             private: descent.private,
             refuses_below: later.or(node.and_then(|node| node.refuses_below)),
@@ -94,7 +106,7 @@ impl Table {
 impl<'t> Descent<'t> {
     /// Whether nothing further down could change anything.
     fn is_done(&self) -> bool {
-        self.node.is_none() && self.states.is_empty() && !self.anywhere && !self.writable
+        self.node.is_none() && self.states.is_empty() && !(self.anywhere || self.writable || self.cached)
     }
 
     /// What a name in the current directory completes and begins.
@@ -172,6 +184,7 @@ impl<'t> Descent<'t> {
         } else if any(&[List::AllowRead, List::AllowWrite, List::ToolCache]) {
             self.private = false;
         }
+        self.cached |= any(&[List::ToolCache]);
         self.standing = self.standing.enter(self.hits.iter().copied(), kind, table);
         self.hits.clear();
     }

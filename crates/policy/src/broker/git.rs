@@ -42,7 +42,7 @@ enum Meaning {
 
 /// Judges a path that no plain rule refuses.
 pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> Judgement {
-    let Some(git) = table.git.filter(|_| place.writable || place.in_git.is_some()) else {
+    let Some(git) = table.git.filter(|_| place.writable || place.cached || place.in_git.is_some()) else {
         return Judgement::Free;
     };
     let refuse = |name: &str, reason| {
@@ -175,9 +175,11 @@ fn in_modules(below: &[&[u8]]) -> Meaning {
 fn is_trial(below: &[&[u8]]) -> bool {
     let at_top = matches!(below, [_] | [b"modules", _, ..]);
     let name = below.last().copied().unwrap_or_default();
-    let of_git = name.len() == 7 && name[0] == b't' && name.iter().all(u8::is_ascii_alphanumeric);
-    let digits = name.strip_prefix(b"__file_link");
-    at_top && (of_git || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)))
+    let made_up = |letters: &[u8]| letters.iter().all(u8::is_ascii_alphanumeric);
+    let of_git = name.len() == 7 && name[0] == b't' && made_up(name);
+    // Libraries that do git's work.
+    let of_others = [&b"__file_link"[..], b"_git2_"];
+    at_top && (of_git || of_others.iter().any(|start| name.strip_prefix(*start).is_some_and(made_up)))
 }
 
 /// Whether HEAD, objects and refs belong here: a git directory, a submodule's, or a worktree's part of one.

@@ -4,6 +4,7 @@
 //! A judge is made from the plan alone and touches no file: what it cannot know without looking it hands
 //! back as a [`Check`].
 
+mod caches;
 mod descent;
 mod git;
 mod judge;

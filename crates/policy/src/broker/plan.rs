@@ -1,5 +1,6 @@
 //! The broker's part of a plan.
 
+use crate::rules::List;
 use crate::{RuleRef, Switch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -35,6 +36,17 @@ pub struct BrokerPlan {
     pub stand_ins: Vec<StandInRule>,
 }
 
+impl BrokerPlan {
+    /// Directories below which git directories are protected.
+    pub fn git_roots(&self) -> Vec<PathBuf> {
+        let caches = self.rules.iter().filter_map(|rule| match &rule.place {
+            GuardPlace::Path { path } if rule.list == List::ToolCache => Some(path.clone()),
+            _ => None,
+        });
+        self.writable.iter().cloned().chain(caches).collect()
+    }
+}
+
 /// Which opens for reading the broker holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +63,7 @@ pub enum HeldReads {
 #[serde(rename_all = "camelCase")]
 pub struct GuardRule {
     /// Which list it stands in.
-    pub list: crate::rules::List,
+    pub list: List,
     /// What it names.
     pub place: GuardPlace,
     /// The rule as a person would quote it.

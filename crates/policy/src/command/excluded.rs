@@ -2,8 +2,8 @@
 
 use super::ground::{Ground, Stands, Ways};
 use super::lookup::Lookup;
-use super::part::{Direction, Part, Redirection};
-use super::pattern::CommandPattern;
+use super::part::{Direction, Input, Part, Redirection};
+use super::pattern::{CommandPattern, glob};
 use super::strict::is_reserved;
 use super::strip::{Purpose, Stripped, last_name, strip};
 use super::surroundings::Surroundings;
@@ -23,7 +23,7 @@ pub(crate) struct Bench<'a> {
     files: &'a dyn Files,
     place: Place,
     letters: Letters,
-    ways: Ways,
+    ways: Ways<'a>,
     /// Where it would run, or why nothing runs without walls there. Only what is listed needs to know.
     ground: OnceCell<Result<Stands, String>>,
     /// Why the caller's own variables speak against everything.
@@ -140,8 +140,16 @@ impl<'a> Bench<'a> {
             return Some("there is too much in front of it".to_owned());
         }
         let listed = |name: &str| self.rules().variables.iter().any(|pattern| variable_fits(pattern, name));
-        if let Some(name) = stripped.assignments.iter().find(|name| listed(name)) {
-            return Some(format!("it sets {name}, which may change what programs run"));
+        if let Some(known) = stripped.assignments.iter().find(|assignment| listed(&assignment.name)) {
+            return Some(format!("it sets {}, which may change what programs run", known.name));
+        }
+        if !stripped.assignments.is_empty() {
+            let surroundings = self.surroundings();
+            let mut set = stripped.assignments.iter();
+            let led = set.find_map(|set| surroundings.assignment_objection(set, self.policy));
+            if led.is_some() {
+                return led;
+            }
         }
         if let Some(objection) = self.surroundings.get_or_init(|| self.surroundings().objection()) {
             return Some(objection.clone());
@@ -158,6 +166,9 @@ impl<'a> Bench<'a> {
         if is_reserved(program) || self.rules().never.iter().any(|never| never == program) {
             return Some(format!("{program} can run or change anything"));
         }
+        if let Some(objection) = self.fed(part, stripped, program) {
+            return Some(objection);
+        }
         let names = |option: &str| {
             let listed = |pattern: &CommandPattern| pattern.excludes(stripped) && pattern.spells_out(option);
             self.rules().excluded.iter().any(|excluded| listed(&excluded.pattern))
@@ -170,6 +181,20 @@ impl<'a> Bench<'a> {
         }
         let unfit = part.redirections.iter().find_map(|redirection| self.unfit(redirection));
         unfit.or_else(|| self.detached(part, stripped))
+    }
+
+    /// Why an interpreter is not covered by patterns that name all its words: what it runs may be none of them.
+    fn fed(&self, part: &Part<'_>, stripped: &Stripped<'_, '_>, program: &str) -> Option<String> {
+        let rules = self.rules();
+        let mut patterns = rules.excluded.iter().map(|excluded| &excluded.pattern);
+        let runs = || {
+            let name = last_name(program).as_bytes();
+            rules.runs_its_input.iter().any(|known| glob(known.as_bytes(), name))
+        };
+        // Whoever leaves the words open has left the input open, too.
+        let mut open = || patterns.any(|pattern| !pattern.names_all() && pattern.excludes(stripped));
+        (part.input == Input::Fed && runs() && !open())
+            .then(|| format!("{program} may run what it reads, and what it reads is not in the pattern"))
     }
 
     /// Names the file that `nohup` makes in its directory, perhaps through a link that commands left there.
@@ -197,6 +222,17 @@ impl<'a> Bench<'a> {
         Lookup { request: self.request, files: self.files, roots: &self.rules().roots }
     }
 
+    /// Where the parts of the text would run, as far as that is known.
+    fn directories(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.request.cwd.clone()];
+        if let Some(Ok(stands)) = self.ground.get() {
+            all.push(stands.first.clone());
+            all.extend(stands.entered.iter().map(|entered| entered.path.clone()));
+        }
+        all.dedup();
+        all
+    }
+
     fn surroundings(&self) -> Surroundings<'_> {
         let CommandRules { variables, merely_named, files, .. } = self.rules();
         Surroundings {
@@ -206,6 +242,7 @@ impl<'a> Bench<'a> {
             merely_named,
             files,
             words: &self.words,
+            directories: self.directories(),
         }
     }
 
@@ -276,6 +313,10 @@ impl<'a> Bench<'a> {
         let (Some(told), Some(name)) = (fits, place_of(self.request, redirection.target.raw)) else {
             return Some(format!("it redirects to {target}, which commands may not use"));
         };
+        let is_there = self.files.look(&told.resolved).is_ok();
+        if is_there && !self.files.is_plain(&told.resolved) {
+            return Some(format!("it redirects to {target}, which is there and is no plain file"));
+        }
         let opens = match redirection.direction {
             Direction::In => Opens::ForReading,
             Direction::Out => Opens::ForWriting,

@@ -13,8 +13,9 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 /// The directories that the parts of a text would run in.
-pub(super) struct Ways {
-    first: PathBuf,
+pub(super) struct Ways<'a> {
+    /// Says where the first of them is, and who chose it.
+    request: &'a Request,
     turns: Vec<Turn>,
     /// Why there may be others.
     lost: Option<String>,
@@ -34,16 +35,16 @@ pub(super) struct Stands {
     pub(super) entered: Vec<Opening>,
 }
 
-impl Ways {
+impl<'a> Ways<'a> {
     /// Follows every `cd` of the text.
-    pub(super) fn of(request: &Request, parts: &[Part<'_>]) -> Self {
-        let mut ways = Self { first: request.cwd.clone(), turns: Vec::new(), lost: None };
+    pub(super) fn of(request: &'a Request, parts: &[Part<'_>]) -> Self {
+        let mut ways = Self { request, turns: Vec::new(), lost: None };
         for part in parts {
             let stripped = strip(part, Purpose::Deny);
             for words in &stripped.stages {
                 let Some(program) = words.first().and_then(|word| word.value.as_deref()) else { continue };
                 match (program, &words[1..]) {
-                    ("cd", [word]) => match ways.turn(request, word.value.as_deref(), word.raw) {
+                    ("cd", [word]) => match ways.turn(word.value.as_deref(), word.raw) {
                         Some(turn) => ways.turns.push(turn),
                         None => ways.lose(program),
                     },
@@ -56,11 +57,12 @@ impl Ways {
     }
 
     /// After the first turn nobody knows where a relative one begins: the first may stand in a subshell.
-    fn turn(&self, request: &Request, to: Option<&str>, raw: &str) -> Option<Turn> {
+    fn turn(&self, to: Option<&str>, raw: &str) -> Option<Turn> {
+        let request = self.request;
         let to = to.filter(|to| !to.is_empty() && !to.starts_with('-') && !may_be_elsewhere(request, to))?;
         let known = self.turns.is_empty() || to.starts_with('/');
         let name = place_of(request, raw).filter(|_| known)?;
-        Some(Turn { to: self.first.join(to), name })
+        Some(Turn { to: request.cwd.join(to), name })
     }
 
     fn lose(&mut self, program: &str) {
@@ -80,14 +82,15 @@ fn may_be_elsewhere(request: &Request, to: &str) -> bool {
 }
 
 /// What is needed to judge directories.
-pub(super) struct Ground<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) files: &'a dyn Files,
+pub(crate) struct Ground<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) files: &'a dyn Files,
 }
 
 impl Ground<'_> {
     /// The directories as they are now, or what speaks against them.
-    pub(super) fn stands(&self, ways: &Ways) -> Result<Stands, String> {
+    pub(super) fn stands(&self, ways: &Ways<'_>) -> Result<Stands, String> {
+        let chosen = self.chosen(ways.request)?;
         if let Some(lost) = &ways.lost {
             return Err(lost.clone());
         }
@@ -95,7 +98,11 @@ impl Ground<'_> {
             let path = self.guarded(&turn.to)?;
             Ok(Opening { name: turn.name.clone(), path, opens: Opens::ToEnter })
         });
-        Ok(Stands { first: self.guarded(&ways.first)?, entered: entered.collect::<Result<_, String>>()? })
+        let first = self.guarded(&ways.request.cwd)?;
+        if chosen.is_some_and(|chosen| chosen != first) {
+            return Err(format!("{} changes while it is looked at", ways.request.cwd.display()));
+        }
+        Ok(Stands { first, entered: entered.collect::<Result<_, String>>()? })
     }
 
     /// Where a path leads, if commands behind walls cannot leave there what they want.
@@ -141,7 +148,7 @@ impl Ground<'_> {
 }
 
 /// A path with its dots taken literally.
-fn without_dots(path: &Path) -> PathBuf {
+pub(super) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

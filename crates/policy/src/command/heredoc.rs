@@ -76,7 +76,10 @@ impl<'t> Reader<'t> {
                 }
             };
             if document.body == Body::Expanded {
+                // The shell expands it where the command reads something else, perhaps.
+                let before = self.parts.len();
                 self.within(start, stop, Self::expanded)?;
+                self.feed(before);
             }
         }
         Ok(())

@@ -4,6 +4,8 @@
 //! same commands, and nothing but simple commands, is anything taken for certain; everything else runs behind
 //! walls.
 
+mod assignment;
+mod chosen;
 mod deny;
 mod excluded;
 mod globals;
@@ -29,6 +31,7 @@ mod wrappers;
 
 pub(crate) use deny::{Denied, DenyRule};
 pub(crate) use excluded::Bench;
+pub(crate) use ground::Ground;
 pub(crate) use inspect::{Inspector, Seen};
 pub(crate) use part::Reading;
 pub(crate) use pattern::CommandPattern;

@@ -10,10 +10,38 @@ pub(crate) struct Part<'t> {
     /// As written.
     pub(crate) text: Cow<'t, str>,
     /// The variables set in front of the program.
-    pub(crate) assignments: Vec<Cow<'t, str>>,
+    pub(crate) assignments: Vec<Assignment<'t>>,
     /// The program and its arguments.
     pub(crate) words: Vec<Word<'t>>,
     pub(crate) redirections: Vec<Redirection<'t>>,
+    pub(crate) input: Input,
+}
+
+/// Where a command's standard input may come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// From whoever gave the text, or from nowhere.
+    #[default]
+    Inherited,
+    /// The text says so: a pipe, a file, a here-document.
+    Fed,
+}
+
+/// A variable that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assignment<'t> {
+    pub(crate) name: Cow<'t, str>,
+    pub(crate) value: Assigned<'t>,
+}
+
+/// What a variable is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Assigned<'t> {
+    Known(Cow<'t, str>),
+    /// What another variable holds.
+    Copied(&'t str),
+    /// Only a running shell knows.
+    Unknown,
 }
 
 /// One word.

@@ -99,6 +99,11 @@ impl CommandPattern {
         }
     }
 
+    /// Whether every word of what it fits is in it.
+    pub(crate) fn names_all(&self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+
     /// Whether it fits any command at all.
     pub(crate) fn fits_all(&self) -> bool {
         matches!(self, Self::Wildcard(text) if text.bytes().all(|byte| matches!(byte, b'*' | b' ')))

@@ -35,6 +35,8 @@ pub(crate) struct CommandRules {
     pub(crate) files: Vec<String>,
     /// Programs that run what they find under a name on PATH, and how.
     pub(crate) plugins_on_path: BTreeMap<String, String>,
+    /// Programs that run what they read from their standard input, `*` for any letters.
+    pub(crate) runs_its_input: Vec<String>,
     /// Programs that change the shell itself or run text.
     pub(crate) never: Vec<String>,
     /// What commands behind walls may write, without links.
@@ -117,6 +119,7 @@ impl CommandRules {
             merely_named: Vec::new(),
             files: Vec::new(),
             plugins_on_path: BTreeMap::new(),
+            runs_its_input: Vec::new(),
             never: Vec::new(),
             roots: Vec::new(),
             unguarded: Vec::new(),

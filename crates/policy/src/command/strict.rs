@@ -1,8 +1,9 @@
 //! A reader for the plain part of the shell's language. It stops at whatever two shells, or two readers, could
 //! take in two ways: what it returns is what every shell runs.
 
+use super::assignment::assignment;
 use super::heredoc::Waiting;
-use super::part::{Direction, Doubt, Part, Redirection, Word};
+use super::part::{Direction, Doubt, Input, Part, Redirection, Word};
 use super::word::is_plain;
 use std::borrow::Cow;
 
@@ -103,7 +104,7 @@ pub(super) struct Reader<'t> {
     /// The end of what is looked at now.
     pub(super) end: usize,
     depth: usize,
-    parts: Vec<Part<'t>>,
+    pub(super) parts: Vec<Part<'t>>,
     pub(super) waiting: Vec<Waiting<'t>>,
 }
 
@@ -196,12 +197,12 @@ impl<'t> Reader<'t> {
                         return Err(Doubt::Structure("arithmetic"));
                     }
                     self.at += 1;
-                    self.group(Closer::Parenthesis)?;
+                    self.fed_if_piped(stage, |reader| reader.group(Closer::Parenthesis))?;
                     stage = Stage::Complete;
                 }
                 b'{' if self.is_alone() => {
                     self.at += 1;
-                    self.group(Closer::Brace)?;
+                    self.fed_if_piped(stage, |reader| reader.group(Closer::Brace))?;
                     stage = Stage::Complete;
                 }
                 b'!' if self.is_alone() && stage != Stage::Piped => {
@@ -209,11 +210,30 @@ impl<'t> Reader<'t> {
                     stage = Stage::Wanting;
                 }
                 _ => {
-                    self.command()?;
+                    self.fed_if_piped(stage, Self::command)?;
                     stage = Stage::Complete;
                 }
             }
         }
+    }
+
+    /// Reads commands that a pipe may feed, and with them whatever runs inside their words.
+    fn fed_if_piped(
+        &mut self,
+        stage: Stage,
+        act: impl FnOnce(&mut Self) -> Result<(), Doubt>,
+    ) -> Result<(), Doubt> {
+        let before = self.parts.len();
+        act(self)?;
+        if stage == Stage::Piped {
+            self.feed(before);
+        }
+        Ok(())
+    }
+
+    /// Notes that all commands from this one on are fed.
+    pub(super) fn feed(&mut self, first: usize) {
+        self.parts[first..].iter_mut().for_each(|part| part.input = Input::Fed);
     }
 
     /// Whether the letter here is a word by itself.
@@ -275,12 +295,16 @@ impl<'t> Reader<'t> {
         if let Some(last) = self.parts.last_mut() {
             last.redirections.extend(behind.redirections);
         }
+        if behind.input == Input::Fed {
+            self.feed(before);
+        }
         Ok(())
     }
 
     /// A simple command.
     fn command(&mut self) -> Result<(), Doubt> {
         let mut part = Part { start: self.at, ..Part::default() };
+        let first = self.parts.len();
         let mut until = self.at;
         let mut both = false;
         loop {
@@ -308,7 +332,11 @@ impl<'t> Reader<'t> {
         if self.parts.len() == MOST_PARTS {
             return Err(Doubt::Parts);
         }
+        let input = part.input;
         self.parts.push(part);
+        if input == Input::Fed {
+            self.feed(first);
+        }
         Ok(())
     }
 
@@ -327,12 +355,12 @@ impl<'t> Reader<'t> {
             return Err(Doubt::Structure("a redirection that sets a variable"));
         }
         if part.words.is_empty() {
-            if let Some(name) = assigned(word.raw) {
+            if let Some(assignment) = assignment(word.raw) {
                 // A program of that name in shells that cannot append.
-                if word.raw[name.len()..].starts_with('+') {
+                if word.raw[assignment.name.len()..].starts_with('+') {
                     return Err(Doubt::Structure("a variable that is appended to"));
                 }
-                part.assignments.push(Cow::Borrowed(name));
+                part.assignments.push(assignment);
                 return Ok(());
             }
             if word.raw.contains('[') && word.raw.contains('=') {
@@ -363,10 +391,12 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         if self.sees("<<<") {
+            part.input = Input::Fed;
             self.at += 3;
             return self.target().map(drop);
         }
         if self.sees("<<") {
+            part.input = Input::Fed;
             return self.here_document();
         }
         let operator =
@@ -374,6 +404,9 @@ impl<'t> Reader<'t> {
         let Some(operator) = operator else { return Err(Doubt::Grammar) };
         self.at += operator.len();
         let target = self.target()?;
+        if matches!(operator, "<" | "<>") && target.value.as_deref() != Some("/dev/null") {
+            part.input = Input::Fed;
+        }
         // A pipe: its commands are parts of their own.
         if target.raw.starts_with("<(") || target.raw.starts_with(">(") {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Taking off what stands in front of the program that matters: assignments and wrappers.
 
-use super::part::{Part, Word};
+use super::part::{Assigned, Assignment, Part, Word};
 use super::strict::assigned;
 use super::wrappers::{self, Assigns, Wrapper};
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub(crate) struct Stripped<'p, 't> {
     /// Every stage, from all words to the last command.
     pub(crate) stages: Vec<&'p [Word<'t>]>,
     /// Variables set on the way.
-    pub(crate) assignments: Vec<Cow<'t, str>>,
+    pub(crate) assignments: Vec<Assignment<'t>>,
     /// What of a wrapper's words nobody knows here.
     pub(crate) unknown_word: Option<&'p str>,
     /// There may be more behind it than the stages.
@@ -141,8 +141,8 @@ fn operands<'p, 't>(
 ) -> Behind<'p, 't> {
     if wrapper.assigns == Assigns::Always || (wrapper.assigns == Assigns::Guessed && purpose == Purpose::Deny)
     {
-        while let Some(name) = rest.first().and_then(|word| set_by(word, purpose)) {
-            stripped.assignments.push(Cow::Owned(name.to_owned()));
+        while let Some(assignment) = rest.first().and_then(|word| set_by(word, purpose)) {
+            stripped.assignments.push(assignment);
             rest = &rest[1..];
         }
     }
@@ -177,10 +177,14 @@ fn executed<'p, 't>(words: &'p [Word<'t>]) -> Behind<'p, 't> {
 }
 
 /// The variable a word sets for the command behind it; quotes do not matter here.
-fn set_by<'p>(word: &'p Word<'_>, purpose: Purpose) -> Option<&'p str> {
+fn set_by<'t>(word: &Word<'t>, purpose: Purpose) -> Option<Assignment<'t>> {
     let known = word.value.as_deref().and_then(|value| value.split_once('='));
+    let known = known.map(|(name, value)| Assignment {
+        name: Cow::Owned(name.to_owned()),
+        value: Assigned::Known(Cow::Owned(value.to_owned())),
+    });
     let guess = || assigned(word.raw).filter(|_| purpose == Purpose::Deny);
-    known.map(|(name, _)| name).or_else(guess)
+    known.or_else(|| guess().map(|name| Assignment { name: Cow::Borrowed(name), value: Assigned::Unknown }))
 }
 
 /// The name of a program, wherever it lies.

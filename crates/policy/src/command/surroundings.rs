@@ -2,9 +2,10 @@
 
 use super::excluded::{Place, variable_fits};
 use super::lookup::Lookup;
+use crate::FileKind;
 use crate::data::MerelyNamed;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Not obeyed, or judged program by program.
 const NOT_OBEYED: [&str; 8] = ["PATH", "PWD", "OLDPWD", "_", "PS0", "PS1", "PS2", "WINDOWPATH"];
@@ -129,6 +130,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) files: &'a [String],
     /// The words of the text, the programs among them.
     pub(super) words: &'a BTreeSet<String>,
+    /// Where the parts of the text would run.
+    pub(super) directories: Vec<PathBuf>,
 }
 
 impl Surroundings<'_> {
@@ -195,7 +198,7 @@ impl Surroundings<'_> {
     }
 
     /// The same for values that are words: options, and commands with theirs.
-    fn planted_word<'v>(&self, name: &str, value: &'v str, relative: Relative) -> Option<&'v str> {
+    pub(super) fn planted_word<'v>(&self, name: &str, value: &'v str, relative: Relative) -> Option<&'v str> {
         let mut loads = false;
         let mut places = false;
         let between =
@@ -209,8 +212,12 @@ impl Surroundings<'_> {
             }
             let scheme = PATH_SCHEMES.iter().find_map(|scheme| word.strip_prefix(scheme));
             // Java, compilers and others read more options from there.
-            let more = word.strip_prefix('@').filter(|_| relative == Relative::Yes);
-            if scheme.or(more).is_some_and(|path| !path.is_empty() && self.leads(path)) {
+            let more = word.strip_prefix('@').filter(|_| relative != Relative::No);
+            let is_planted = |path: &str| match relative {
+                Relative::There => self.leads_to_something(path),
+                Relative::Yes | Relative::No => self.leads(path),
+            };
+            if scheme.or(more).is_some_and(|path| !path.is_empty() && is_planted(path)) {
                 return Some(word);
             }
             if more.is_some_and(|path| path.starts_with('/')) {
@@ -241,6 +248,9 @@ impl Surroundings<'_> {
         {
             return true;
         }
+        if relative == Relative::There {
+            return self.leads_to_something(&self.with_home(close));
+        }
         let ending = close.rsplit_once('.').map(|(_, ending)| ending);
         let named = matches!(close, "." | "..")
             || close.contains('/')
@@ -258,6 +268,30 @@ impl Surroundings<'_> {
         }
     }
 
+    /// Whether a word that may be a path, or may be none, leads to what commands can write and is there.
+    fn leads_to_something(&self, word: &str) -> bool {
+        let is_path = ["/", "./", "../"].iter().any(|beginning| word.starts_with(beginning));
+        if is_path || matches!(word, "." | "..") {
+            return self.leads(word);
+        }
+        let files = self.lookup.files;
+        self.directories.iter().any(|directory| {
+            let is_there = match word.split_once('/') {
+                Some((first, _)) => files.look(&directory.join(first)).is_ok(),
+                // A mere word is more often something else than the name of a directory.
+                None => files.look(&directory.join(word)).is_ok_and(|found| match found.kind {
+                    FileKind::File => true,
+                    FileKind::Directory => false,
+                    FileKind::Symlink => {
+                        let real = files.resolve(&directory.join(word)).and_then(|real| files.look(&real));
+                        !real.is_ok_and(|real| real.kind == FileKind::Directory)
+                    }
+                }),
+            };
+            is_there && self.lookup.trusted(&directory.join(word)).is_err()
+        })
+    }
+
     /// Whether a path leads to what commands can write.
     fn leads(&self, path: &str) -> bool {
         let path = Path::new(path);
@@ -268,9 +302,11 @@ impl Surroundings<'_> {
 
 /// Whether words without a slash at the beginning may be paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Relative {
+pub(super) enum Relative {
     Yes,
     No,
+    /// Where something of that name is there.
+    There,
 }
 
 fn fits_one(patterns: &[String], name: &str) -> bool {

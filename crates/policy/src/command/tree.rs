@@ -1,5 +1,6 @@
 //! The grammar's reading of a text: the second opinion on what is plain, and the only one on what is not.
 
+use super::assignment::assignment as assigned;
 use super::part::{Doubt, Part, Word};
 use super::strict;
 use std::borrow::Cow;
@@ -164,7 +165,7 @@ fn command<'t>(node: &Node<'_>, text: &'t str) -> Part<'t> {
     for child in node.named_children(&mut cursor) {
         let raw = part_text(&child, text);
         match child.kind() {
-            "variable_assignment" => part.assignments.extend(strict::assigned(raw).map(Cow::Borrowed)),
+            "variable_assignment" => part.assignments.extend(assigned(raw)),
             "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {}
             _ => part.words.push(Word { raw, value: strict::value(raw).or_else(|| plain_quote(raw)) }),
         }
@@ -180,7 +181,7 @@ fn plain_quote(raw: &str) -> Option<Cow<'_, str>> {
 
 fn assignment<'t>(node: &Node<'_>, text: &'t str) -> Part<'t> {
     let mut part = begin(node, text);
-    part.assignments.extend(strict::assigned(part_text(node, text)).map(Cow::Borrowed));
+    part.assignments.extend(assigned(part_text(node, text)));
     part
 }
 

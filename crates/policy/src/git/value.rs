@@ -1,5 +1,6 @@
 //! What values have to be.
 
+use super::path::has_git;
 use super::places::GitPlaces;
 use super::refusal::shown;
 use super::url::check_url;
@@ -32,6 +33,8 @@ pub(super) enum Kind {
     Url,
     /// The working tree of a submodule.
     Worktree,
+    /// Whether there is no working tree: never where git expects one.
+    Bare,
 }
 
 impl Kind {
@@ -61,6 +64,10 @@ impl Kind {
             Self::Refspec => must(is_refspec(value), "a refspec"),
             Self::Url => check_url(value),
             Self::Worktree => check_worktree(value, places),
+            Self::Bare => {
+                let apart = !has_git(&places.git_directory);
+                must(value == b"false" || apart && value == b"true", "an allowed value (false)")
+            }
         }
     }
 }

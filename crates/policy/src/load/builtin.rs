@@ -2,7 +2,6 @@
 
 use super::Draft;
 use super::layer::Voice;
-use crate::inputs::SettingsFile;
 use crate::pattern::{Glob, Pattern, PatternError, Reading};
 use crate::policy::Manner;
 use crate::rules::{List, Place, Rule, SourceId};
@@ -57,17 +56,6 @@ impl Draft {
         if let Some(path) = own.tool_cache.filter(|_| wanted) {
             let text = path.to_string_lossy().into_owned();
             self.add_rule(List::ToolCache, Place::Literal(path), &text, source);
-        }
-    }
-
-    /// The files this policy was made from, or would be made from if they were there. Whoever changes one writes
-    /// its own rules, for the next run or, where lists of hosts follow them, for this one.
-    pub(super) fn protect_settings(&mut self, settings: &[SettingsFile]) {
-        let source = self.builtin("settings in use");
-        let hidden = self.policy.own.config.clone();
-        for file in settings.iter().filter(|file| !file.path.starts_with(&hidden)) {
-            let text = file.path.to_string_lossy();
-            self.add_rule(List::Protected, Place::Literal(file.path.clone()), &text, source);
         }
     }
 

@@ -3,11 +3,12 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::command::{CommandPattern, Denied, DenyRule, Excluded, Obeyed};
+use crate::policy::Policy;
 use crate::rules::{List, Place};
 use crate::settings::commands::{CommandSettings, DenyEntry};
 use crate::settings::native::Settings;
 use crate::settings::nearest;
-use crate::{Approval, Files, data};
+use crate::{Approval, Files, ReviewEntry, ReviewTell, data};
 use std::path::{Path, PathBuf};
 
 /// The names settings have for systems.
@@ -193,6 +194,11 @@ impl Draft {
 
     /// What judging needs besides the patterns, once every rule is known.
     pub(super) fn finish_commands(&mut self, files: &dyn Files) {
+        let Policy { bare, bare_wishes, commands, .. } = &self.policy;
+        let bare = [bare, bare_wishes, &commands.elsewhere, &commands.fallback];
+        if !commands.excluded.is_empty() || bare.into_iter().any(Option::is_some) {
+            self.find_roots(files);
+        }
         if self.policy.commands.excluded.is_empty() {
             return;
         }
@@ -201,14 +207,21 @@ impl Draft {
         self.policy.commands.merely_named = lists.merely_named;
         self.policy.commands.files = lists.files;
         self.policy.commands.plugins_on_path = lists.plugins_on_path;
+        self.policy.commands.runs_its_input = lists.runs_its_input;
         self.policy.commands.never = lists.never;
-        let paths = data::review().entries.into_iter().flat_map(|entry| entry.paths);
+        // What people start by habit is obeyed by nobody else: it would be every script.
+        let told = |entry: &ReviewEntry| entry.tell != ReviewTell::Changed;
+        let paths = data::review().entries.into_iter().filter(told).flat_map(|entry| entry.paths);
         let mut obeyed: Vec<Obeyed> = paths.filter_map(|path| Obeyed::parse(&path)).collect();
         // Behind walls these are checked together with what lies beside them.
         obeyed.extend(GIT_FILES.map(|name| Obeyed::File(name.to_owned())));
         obeyed.sort();
         obeyed.dedup();
         self.policy.commands.obeyed = obeyed;
+    }
+
+    /// Where commands behind walls may write. Nobody needs to know where nothing runs without.
+    fn find_roots(&mut self, files: &dyn Files) {
         let workspace = self.policy.workspace.clone();
         let mut roots = Vec::new();
         let mut unguarded: Vec<PathBuf> = ["/dev", "/proc"].map(PathBuf::from).into();

@@ -8,6 +8,7 @@ mod gateway;
 mod grants;
 mod layer;
 mod leads;
+mod named;
 mod native;
 mod network;
 mod permissions;
@@ -135,9 +136,10 @@ pub(crate) fn load(inputs: Inputs, files: &dyn Files) -> Result<Policy, Settings
     draft.tell_settled();
     draft.open_main_repository(files);
     draft.add_builtin(files);
-    draft.protect_settings(&inputs.settings);
-    draft.finish_commands(files);
+    draft.protect_settings(&inputs.settings, files);
+    draft.protect_named();
     draft.policy.bare = draft.bare_by_setting.take().or(draft.bare_by_preset.take());
+    draft.finish_commands(files);
     if draft.errors.is_empty() { Ok(draft.policy) } else { Err(SettingsErrors(draft.errors)) }
 }
 
@@ -146,6 +148,9 @@ fn read_file(file: &SettingsFile, files: &dyn Files) -> Result<Option<Parsed>, V
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            if let Some((link, target)) = named::leads_nowhere(path, files) {
+                return Err(vec![SettingsError::LeadsNowhere { path: path.clone(), link, target }]);
+            }
             return match file.presence {
                 Presence::Optional | Presence::OrDefaults => Ok(None),
                 Presence::Named => Err(vec![SettingsError::Missing { path: path.clone() }]),

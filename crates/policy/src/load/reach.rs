@@ -10,6 +10,8 @@ use crate::{ForwardPort, NetLimits, Publish};
 
 /// Where a list of ports has nothing left; no connection has this port.
 const NO_PORT: u16 = 0;
+/// Where the sandbox's own resolver answers.
+const NAME_PORT: u16 = 53;
 
 impl Draft {
     pub(super) fn limit_reach(&mut self, settings: &NetworkSettings, voice: Voice) {
@@ -113,6 +115,10 @@ impl Draft {
         let Some((inside, host)) = entry.pair(FreePort::Refused) else {
             return self.no_ports(entry, voice, key, "write 5432, or 15432:5432 with the port inside first");
         };
+        if inside == NAME_PORT {
+            let reason = format!("port {inside} inside is where the sandbox's own resolver answers");
+            return self.wrong(voice, key, reason, "choose another port inside, such as 1053:53");
+        }
         let taken = |known: &ForwardPort| known.inside == inside && known.host != host;
         if self.policy.network.forward.iter().any(taken) {
             let reason = format!("port {inside} inside leads to two ports");

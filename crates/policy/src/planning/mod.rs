@@ -3,6 +3,7 @@
 mod broker;
 mod gateway;
 mod held;
+mod kept;
 mod layers;
 mod mounts;
 mod names;
@@ -34,6 +35,13 @@ const NAMED_IN_NOTICE: usize = 3;
 impl Policy {
     /// Everything an engine has to build for a request.
     pub fn plan(&self, request: &Request, files: &dyn Files) -> Result<Plan, PlanError> {
+        match kept::keeping(self, &request.kept) {
+            Some(policy) => policy.plan_for(request, files),
+            None => self.plan_for(request, files),
+        }
+    }
+
+    fn plan_for(&self, request: &Request, files: &dyn Files) -> Result<Plan, PlanError> {
         if !PROVIDERS.contains(&self.provider.as_str()) {
             return Err(PlanError::Provider { name: self.provider.clone(), preset: self.preset.clone() });
         }

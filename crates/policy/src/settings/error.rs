@@ -27,6 +27,21 @@ pub enum SettingsError {
         /// What the system said.
         source: io::Error,
     },
+    /// The name of a file is there, and what it leads to is not.
+    #[error(
+        "{} leads nowhere: the link {} points to {}, and nothing is there\nhint: put the file back, or remove the link",
+        shown(path),
+        shown(link),
+        shown(target)
+    )]
+    LeadsNowhere {
+        /// The file.
+        path: PathBuf,
+        /// The link on the way that is to blame; mostly the file itself.
+        link: PathBuf,
+        /// Where it points, as it is written there.
+        target: PathBuf,
+    },
     /// A file holds nothing.
     #[error("{} is empty\nhint: write at least {{}}, or remove the file", shown(path))]
     Empty {

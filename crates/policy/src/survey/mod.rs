@@ -9,12 +9,15 @@ mod order;
 mod planted;
 mod roots;
 mod suppose;
+mod ungiven;
 mod walk;
 mod ways;
 
 pub use error::PlanError;
+pub(crate) use links::links_on;
 pub(crate) use order::{holds, order};
 pub(crate) use suppose::Supposing;
+pub(crate) use ungiven::Ungiven;
 pub(crate) use ways::Ways;
 
 use crate::policy::Policy;
@@ -75,6 +78,11 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
                     Ok(found) if opens(rule.list) && touched.misleads(files, path, &found.path) => {
                         survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
                     }
+                    Ok(found)
+                        if opens(rule.list)
+                            && survey.is_ungiven(path, &found.path, found.identity.kind, || {
+                                policy.book.quote(id)
+                            }) => {}
                     Ok(found) => {
                         survey.guard_way(files, id, rule.list, path, Some(&found.path));
                         add_literal(&mut survey, &mut walk, id, rule.list, found);

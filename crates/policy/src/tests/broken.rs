@@ -121,6 +121,7 @@ const NATIVE: &[Broken] = &[
     (r#"{"network": {"publish": ["80:1", "80:2"]}}"#, &["network.publish[1]", "twice"]),
     (r#"{"network": {"forwardPorts": [0]}}"#, &["network.forwardPorts[0]", "15432:5432"]),
     (r#"{"network": {"forwardPorts": [true]}}"#, &["network.forwardPorts[0]", "a port"]),
+    (r#"{"network": {"forwardPorts": [53]}}"#, &["network.forwardPorts[0]", "own resolver", "1053:53"]),
     (r#"{"network": {"requests": [{"host": "a.test"}]}}"#, &["network.requests[0]", "allow"]),
     (
         r#"{"network": {"requests": [{"host": "http://a.test", "allow": true}]}}"#,

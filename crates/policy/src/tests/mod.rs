@@ -5,6 +5,7 @@ mod environment;
 mod held;
 mod layers;
 mod model;
+mod named;
 mod network;
 mod plans;
 mod protection;

@@ -24,7 +24,6 @@ pub(crate) struct Desk {
     timeout: Duration,
     open: Mutex<HashMap<Key, Weak<Open>>>,
     rate: Mutex<Rate>,
-    asked: AtomicU64,
     unasked: AtomicU64,
     limit_told: AtomicBool,
 }
@@ -59,7 +58,6 @@ impl Desk {
             timeout,
             open: Mutex::default(),
             rate: Mutex::new(Rate::new(Instant::now())),
-            asked: AtomicU64::new(0),
             unasked: AtomicU64::new(0),
             limit_told: AtomicBool::new(false),
         }
@@ -109,11 +107,10 @@ impl Desk {
         let given = Given::about(&ask.violation);
         let mut open = lock(&self.open);
         open.retain(|_, open| open.strong_count() > 0);
-        let id = self.asked.load(Ordering::Relaxed) + 1;
         let key = Key {
             kind: given.kind,
             subject: given.subject.clone(),
-            apart: (!given.is_exact()).then_some(id),
+            apart: (!given.is_exact()).then_some(ask.id),
         };
         if let Some(same) = open.get(&key).and_then(Weak::upgrade) {
             return Some(same);
@@ -121,10 +118,9 @@ impl Desk {
         if open.len() >= MOST_OPEN || !lock(&self.rate).admit(Instant::now()) {
             return None;
         }
-        self.asked.store(id, Ordering::Relaxed);
         let (tell, answer) = watch::channel(None);
         let (desk, at) = (Arc::clone(self), key.clone());
-        let question = self.question(id, ask);
+        let question = self.question(ask);
         let task = tokio::spawn(async move {
             let reply = desk.put(question).await;
             // Who asks from now on finds the grant, or is a new question.
@@ -136,10 +132,10 @@ impl Desk {
         Some(put)
     }
 
-    fn question(&self, id: u64, ask: Ask) -> Question {
+    fn question(&self, ask: Ask) -> Question {
         let keepable = Given::about(&ask.violation).keepable().is_ok();
         Question {
-            id,
+            id: ask.id,
             display: visible(&ask.violation.subject).into_owned(),
             settings: self.grants.settings().filter(|_| keepable).map(Into::into),
             violation: ask.violation,

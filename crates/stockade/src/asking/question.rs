@@ -8,7 +8,8 @@ use stockade_policy::Violation;
 /// Whether a command may do what a rule refuses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Counts up within one runtime.
+    /// Below 2^53, and not to be foreseen. The same in the events of the run and in the audit log; what else
+    /// waits for the same answer has a number of its own there.
     pub id: u64,
     /// What would be refused, and by which rule. The names in it are as the command chose them: they can
     /// hold anything, escape sequences included.

@@ -144,8 +144,9 @@ async fn names_that_are_not_text_are_asked_one_by_one_and_allowed_once() {
     let fake = Fake::new(Reply::Session, true);
     let desk = desk(&fake, GrantStore::in_memory(), PATIENCE);
     let mut waiting = Waiting::new(Some(desk));
-    waiting.begin(ask(ViolationKind::Read, "/a\u{fffd}"));
-    waiting.begin(ask(ViolationKind::Read, "/a\u{fffd}"));
+    for id in 1..=2 {
+        waiting.begin(Ask { id, ..ask(ViolationKind::Read, "/a\u{fffd}") });
+    }
     until(|| fake.asked() == 2).await;
     fake.release.notify_waiters();
     assert_eq!(waiting.next().await.1, Reply::Once);
@@ -266,12 +267,13 @@ async fn always_is_written_and_the_question_says_where() {
     let reply = Arc::clone(&desk).answer(ask(ViolationKind::Connect, "a.test:80")).await;
     assert_eq!(reply, Reply::Always);
     // There is no list of these.
-    assert_eq!(desk.answer(ask(ViolationKind::Exec, "/a")).await, Reply::Session);
+    let last = Ask { id: 4_203_519_774_813_261, ..ask(ViolationKind::Exec, "/a") };
+    assert_eq!(desk.answer(last).await, Reply::Session);
     let seen = seen.lock().unwrap();
     assert_eq!(seen[0].settings.as_deref(), Some(directories.user_settings().as_path()));
     assert_eq!((seen[0].display.as_str(), seen[0].violation.subject.as_str()), ("/a\\u{1b}b", "/a\u{1b}b"));
     assert_eq!(seen[2].settings, None);
-    assert_eq!(seen[2].id, 3);
+    assert_eq!(seen[2].id, 4_203_519_774_813_261);
     let text = std::fs::read_to_string(directories.user_settings()).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["filesystem"]["allowRead"], serde_json::json!(["/a\u{1b}b"]));

@@ -22,6 +22,9 @@ use tokio::time::Instant;
 const SIGHUP: i32 = 1;
 const SIGKILL: i32 = 9;
 const SIGPIPE: i32 = 13;
+/// How long bytes of a command whose time is up may take to reach their reader. Its processes may have had two
+/// seconds to end by themselves.
+const LAST_BYTES: Duration = Duration::from_secs(3);
 /// No signal has a larger number.
 const LAST_SIGNAL: i32 = 64;
 
@@ -82,6 +85,10 @@ pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> i
                 job.timed_out = true;
                 job.cancel(SIGKILL);
             }
+            () = until(job.overdue) => {
+                job.overdue = None;
+                job.nobody_reads();
+            }
             event = job.next() => {
                 let Some(event) = event else {
                     return wire.say(&refused(SessionError::Lost), &[]).await;
@@ -130,6 +137,8 @@ struct Job {
     input: Option<JoinHandle<()>>,
     rest: Option<Rest>,
     deadline: Option<Instant>,
+    /// When no reader of its output is waited for any more.
+    overdue: Option<Instant>,
     timed_out: bool,
 }
 
@@ -171,7 +180,9 @@ impl Job {
                     }
                     _ => (None, None),
                 };
-                let mut job = Self::new(Source::Shell(run), None, None);
+                let mut job = Self::new(Source::Shell(run), None, wanted.time_limit);
+                // The session keeps the time of its shell's commands.
+                job.deadline = None;
                 (job.outlets, job.input, job.rest) = (outlets, task, rest);
                 Ok(job)
             }
@@ -193,6 +204,7 @@ impl Job {
             input: None,
             rest: None,
             deadline: limit.map(|limit| Instant::now() + limit),
+            overdue: limit.map(|limit| Instant::now() + limit + LAST_BYTES),
             timed_out: false,
         }
     }
@@ -255,10 +267,14 @@ impl Job {
         }
     }
 
-    /// A client that is gone reads nothing; its command must not wait for it.
+    /// A client that is gone reads nothing, and one that has not read until the time was up may not; its command
+    /// must not wait for it.
     fn nobody_reads(&mut self) {
         self.outlets = [None, None];
         self.pending = None;
+        if let Source::Beside(running) = &mut self.source {
+            running.nobody_reads();
+        }
     }
 
     fn cancel(&self, signal: i32) {

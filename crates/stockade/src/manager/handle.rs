@@ -3,7 +3,7 @@
 use super::allowed::Allowed;
 use super::error::ManagerError;
 use super::input::{InputError, ToolInput};
-use super::perform::{Watcher, no_walls, notice, perform, refused, request};
+use super::perform::{Watcher, is_without_walls, no_walls, notice, perform, refused, request};
 use super::result::ToolResult;
 use super::shared::Shared;
 use super::status::{ManagerState, ManagerStatus, SandboxInfo, SandboxStatus};
@@ -11,8 +11,8 @@ use super::tasks::{BackgroundInfo, Place};
 use crate::routing::captured;
 use crate::session::Routing;
 use crate::{
-    BackgroundOutput, BackgroundState, BoxFuture, Builder, RealFiles, Routed, Session, SessionError,
-    SessionOptions, Taken,
+    BackgroundOutput, BackgroundState, BoxFuture, Builder, Routed, Session, SessionError, SessionOptions,
+    Taken,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,7 +57,8 @@ impl Manager {
     pub fn decide(&self, input: &ToolInput) -> Result<Decision, ManagerError> {
         input.check()?;
         let runtime = self.shared.runtime()?;
-        Ok(runtime.check(&request(&runtime, input)))
+        let session = self.shared.state().session.clone();
+        Ok(runtime.check(&request(&runtime, session.as_ref(), input)))
     }
 
     /// Runs a call and waits for its end; one for the background comes back at once.
@@ -77,7 +78,7 @@ impl Manager {
         input.check()?;
         self.shared.sweep().await;
         let runtime = self.shared.runtime()?;
-        let mut result = if let Routed::Taken(work) = runtime.route(&request(&runtime, &input)) {
+        let mut result = if let Routed::Taken(work) = runtime.route(&request(&runtime, None, &input)) {
             taken(work).await
         } else if input.run_in_background {
             self.start_background(&input).await?
@@ -142,16 +143,14 @@ impl Manager {
             });
         }
         let runtime = session.runtime();
-        let decision = runtime.policy().decide(&request(&runtime, input), &RealFiles);
-        let bare = decision.verdict == Verdict::Unsandboxed;
+        let bare = events.iter().any(is_without_walls);
         let kind = if bare { "none" } else { runtime.provider().kind() };
+        let warning = bare.then(|| no_walls(&runtime, Some(&session), input));
         let mut state = self.shared.state();
         state.commands += 1;
         let name = state.tasks.add(&input.command, session, id);
         let mut result = ToolResult::in_background(name, kind);
-        if bare {
-            result.notices.push(no_walls(&runtime, input));
-        }
+        result.notices.extend(warning);
         result.notices.extend(events.iter().filter_map(notice));
         Ok(result)
     }
@@ -237,8 +236,8 @@ impl Manager {
     /// What a person has to be shown where the settings switch the walls off.
     fn warning(&self) -> Option<String> {
         let (runtime, nothing) = (self.shared.known_runtime()?, ToolInput::new(":"));
-        let (_, decision) = runtime.judge(&request(&runtime, &nothing)).ok()?;
-        (decision.verdict == Verdict::Unsandboxed).then(|| no_walls(&runtime, &nothing))
+        let (_, decision) = runtime.judge(&request(&runtime, None, &nothing)).ok()?;
+        (decision.verdict == Verdict::Unsandboxed).then(|| no_walls(&runtime, None, &nothing))
     }
 
     /// A session that closed itself is replaced, unless this was wanted.

@@ -20,13 +20,13 @@ const SIGTERM: i32 = 15;
 /// Who watches a call.
 pub(super) type Watcher<'a> = &'a mut (dyn FnMut(&Event) + Send);
 
-/// The request behind a call.
-pub(super) fn request(runtime: &Runtime, input: &ToolInput) -> Request {
-    let bare = wish(input);
-    Request {
-        bare,
-        consent: input.consent,
-        ..runtime.request(CommandLine::Shell(input.command.clone().into()))
+/// The request behind a call: where the shell is, if there is one.
+pub(super) fn request(runtime: &Runtime, session: Option<&Session>, input: &ToolInput) -> Request {
+    let usual = runtime.request(CommandLine::Shell(input.command.clone().into()));
+    let request = Request { bare: wish(input), consent: input.consent, ..usual };
+    match session {
+        Some(session) => session.placed(request),
+        None => request,
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn perform(
                 result.timed_out |= late;
                 result.truncated |= room.truncated;
                 if !outcome.sandboxed {
-                    notices.insert(0, no_walls(&runtime, input));
+                    notices.insert(0, no_walls(&runtime, Some(session), input));
                 }
                 result.notices = notices;
                 result.permission_request = ask(shared, &runtime, input, once, &outcome);
@@ -118,8 +118,8 @@ pub(super) fn refused(error: PrepareError) -> Result<ToolResult, ManagerError> {
 }
 
 /// Says it loudly.
-pub(super) fn no_walls(runtime: &Runtime, input: &ToolInput) -> String {
-    let decision = runtime.policy().decide(&request(runtime, input), &crate::RealFiles);
+pub(super) fn no_walls(runtime: &Runtime, session: Option<&Session>, input: &ToolInput) -> String {
+    let decision = runtime.policy().decide(&request(runtime, session, input), &crate::RealFiles);
     let reason = match decision.verdict {
         Verdict::Unsandboxed => match &decision.rule {
             Some(rule) => format!("{} ({rule})", decision.reason),
@@ -150,6 +150,11 @@ fn ask(
     Some(request)
 }
 
+/// Whether an event tells that its command has no walls.
+pub(super) fn is_without_walls(event: &Event) -> bool {
+    matches!(event, Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS))
+}
+
 /// What agent and person should know of an event.
 pub(super) fn notice(event: &Event) -> Option<String> {
     let list = |words: &[String]| words.join(", ");
@@ -176,7 +181,7 @@ pub(super) fn notice(event: &Event) -> Option<String> {
             ))
         }
         // Said louder: see `no_walls`.
-        Event::Notice(notice) if notice.text.starts_with(WITHOUT_WALLS) => None,
+        event if is_without_walls(event) => None,
         Event::Notice(notice) => Some(notice.text.clone()),
         _ => None,
     }

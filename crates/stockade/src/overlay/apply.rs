@@ -61,7 +61,7 @@ pub struct LeftOut {
 /// Applies these changes, which are in the order of paths.
 pub(super) fn apply(
     record: &mut Record,
-    id: &str,
+    label: String,
     (host, upper): (&Tree, &Tree),
     changes: &[Change],
     wish: &Apply<'_>,
@@ -71,7 +71,7 @@ pub(super) fn apply(
     if wish.on_conflict == OnConflict::Refuse {
         let conflicts = conflict::find(record, host, upper, &chosen)?;
         if !conflicts.is_empty() {
-            return Err(OverlayError::Conflicts { id: id.to_owned(), conflicts });
+            return Err(OverlayError::Conflicts { id: label, conflicts });
         }
     }
     // No force reaches into a mount.

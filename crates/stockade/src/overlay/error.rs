@@ -61,13 +61,13 @@ pub enum OverlayError {
     Moved {
         /// The workspace.
         workspace: PathBuf,
-        /// The overlay.
+        /// The overlay: its name, or its id where it has none.
         id: String,
     },
     /// A sandbox still works in it.
     #[error("overlay {id} is in use\nhint: wait for the run or session that uses it to end")]
     InUse {
-        /// The overlay.
+        /// The overlay: its name, or its id where it has none.
         id: String,
     },
     /// It was there a moment ago.
@@ -75,7 +75,7 @@ pub enum OverlayError {
         "overlay {id} is gone\nhint: a run that changes nothing takes its overlay along; otherwise somebody applied or discarded it"
     )]
     Gone {
-        /// The overlay.
+        /// The overlay: its name, or its id where it has none.
         id: String,
     },
     /// The workspace changed, too.
@@ -84,7 +84,7 @@ pub enum OverlayError {
         listed(conflicts)
     )]
     Conflicts {
-        /// The overlay.
+        /// The overlay: its name, or its id where it has none.
         id: String,
         /// What both sides changed.
         conflicts: Vec<Conflict>,

@@ -94,7 +94,8 @@ impl Overlay {
         let changes = compare::changes(&self.record, &host, &upper)?;
         let held = changes.len();
         let chosen = wish.selection.of(changes);
-        let applied = apply::apply(&mut self.record, &self.id, (&host, &upper), &chosen, wish);
+        let label = self.label();
+        let applied = apply::apply(&mut self.record, label, (&host, &upper), &chosen, wish);
         // What was done is noted even if something failed in the end.
         self.record.write(&self.directory)?;
         let mut applied = applied?;

@@ -142,6 +142,7 @@ fn file_of(error: &SettingsError) -> Option<&Path> {
     match error {
         SettingsError::Missing { path }
         | SettingsError::Unreadable { path, .. }
+        | SettingsError::LeadsNowhere { path, .. }
         | SettingsError::Empty { path }
         | SettingsError::NotJson { path, .. } => Some(path),
         SettingsError::Invalid { source_name, .. } => Some(Path::new(source_name)),

@@ -9,12 +9,15 @@
 //! While a file is wrong, or one that was named is gone, the policy from before holds with one exception: nothing
 //! runs without walls. Perhaps that is what somebody wanted to take back.
 //!
+//! A file with several names is wrong as soon as it changes: a command could have done it under another one.
+//!
 //! Files are looked at twice a second instead of being watched through the kernel: a look needs no descriptor
 //! that would have to follow every rename and link on the way to the files, and a file that is not there yet
 //! is no special case.
 
 mod change;
 mod following;
+mod linked;
 mod reading;
 mod shared;
 mod stamp;

@@ -29,6 +29,8 @@ struct Read {
 enum Content {
     Bytes(Vec<u8>),
     Failed(io::ErrorKind),
+    /// A link is there, and what it leads to is not.
+    LeadsNowhere,
 }
 
 impl Reading {
@@ -39,6 +41,11 @@ impl Reading {
         for file in &inputs.settings {
             let content = match RealFiles.read(&file.path) {
                 Ok(bytes) => Content::Bytes(bytes),
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound && RealFiles.look(&file.path).is_ok() =>
+                {
+                    Content::LeadsNowhere
+                }
                 Err(error) => Content::Failed(error.kind()),
             };
             let standing = match (&content, file.layer) {
@@ -99,7 +106,7 @@ impl Files for Reading {
         match self.files.iter().find(|read| read.path == path).map(|read| &read.content) {
             Some(Content::Bytes(bytes)) => Ok(bytes.clone()),
             // Asked again for what the system has to say; nothing that comes now is trusted.
-            Some(Content::Failed(_)) | None => RealFiles.read(path),
+            Some(Content::Failed(_) | Content::LeadsNowhere) | None => RealFiles.read(path),
         }
     }
 
@@ -117,6 +124,14 @@ impl Files for Reading {
 
     fn follow(&self, path: &Path) -> io::Result<PathBuf> {
         RealFiles.follow(path)
+    }
+
+    fn names(&self, path: &Path) -> u64 {
+        RealFiles.names(path)
+    }
+
+    fn may_change(&self, path: &Path) -> bool {
+        RealFiles.may_change(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<(OsString, FileKind)>> {

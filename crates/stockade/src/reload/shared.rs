@@ -1,6 +1,7 @@
 //! The policy in force, and the way to the next one.
 
 use super::change::{Change, News, rejections};
+use super::linked::Linked;
 use super::reading::Reading;
 use super::stamp::{Memory, Stamps, is_settled};
 use crate::trust::{Standing, TrustStore};
@@ -46,7 +47,13 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     policy: Arc<Policy>,
-    reading: Reading,
+    /// What the files held at the last look.
+    reading: Arc<Reading>,
+    /// What they held when the policy in force was made from them.
+    accepted: Arc<Reading>,
+    linked: Linked,
+    /// Files whose change was not taken because of their other names.
+    doubted: Vec<PathBuf>,
     stamps: Option<Stamps>,
     /// The files that are wrong, while the policy from before holds.
     wrong: Vec<PathBuf>,
@@ -70,9 +77,15 @@ impl Reload {
         let (stamps, memory) = Stamps::of(&watched);
         let reading = Reading::take(&inputs, &trust);
         let policy = Arc::new(reading.load(&inputs)?);
+        let reading = Arc::new(reading);
+        let mut linked = Linked::default();
+        linked.note(&watched);
         let state = State {
             policy,
+            accepted: Arc::clone(&reading),
             reading,
+            linked,
+            doubted: Vec::new(),
             stamps: (memory == Memory::Lasting).then_some(stamps),
             wrong: Vec::new(),
             fault: None,
@@ -120,10 +133,15 @@ impl Reload {
         if state.stamps.as_ref() == Some(&stamps) {
             return;
         }
-        let reading = Reading::take(&self.0.inputs, &self.0.trust);
-        if reading != state.reading {
+        state.linked.note(&self.0.watched);
+        let reading = Arc::new(Reading::take(&self.0.inputs, &self.0.trust));
+        let cleared = state.cleared();
+        if reading != state.reading || !cleared.is_empty() {
             let loaded = reading.load(&self.0.inputs);
             let mut changed = reading.changed_since(&state.reading);
+            if changed.is_empty() {
+                changed = cleared;
+            }
             if changed.is_empty() {
                 changed.push(self.0.trust.path());
             }
@@ -131,9 +149,15 @@ impl Reload {
             if loaded.is_err() && patience == Patience::Left && state.puts_off(&changed) {
                 return;
             }
+            let doubtful = state.doubtful(&reading);
+            state.doubted = doubtful.iter().map(|(path, _)| path.clone()).collect();
             match loaded {
-                Ok(policy) => state.take(Arc::new(policy), changed),
-                Err(errors) => state.reject(&errors, &changed),
+                Ok(policy) if doubtful.is_empty() => {
+                    state.take(Arc::new(policy), changed);
+                    state.accepted = Arc::clone(&reading);
+                }
+                Ok(_) => state.reject(doubtful),
+                Err(errors) => state.reject(rejections(&errors, &changed)),
             }
             state.reading = reading;
         }
@@ -180,11 +204,21 @@ impl State {
         self.tell(News::Changed(change));
     }
 
-    fn reject(&mut self, errors: &SettingsErrors, changed: &[PathBuf]) {
-        let rejected = rejections(errors, changed);
-        let first = rejected.first().map(|(file, error)| Fault { file: file.clone(), error: error.clone() });
+    /// Doubted files in whose place there is another one now, whatever it says.
+    fn cleared(&self) -> Vec<PathBuf> {
+        self.doubted.iter().filter(|path| self.linked.doubt(path).is_none()).cloned().collect()
+    }
+
+    /// Files that say something else than the policy in force, perhaps by a command's hand.
+    fn doubtful(&self, reading: &Reading) -> Vec<(PathBuf, String)> {
+        let changed = reading.changed_since(&self.accepted).into_iter();
+        changed.filter_map(|path| self.linked.doubt(&path).map(|why| (path, why))).collect()
+    }
+
+    fn reject(&mut self, rejected: Vec<(PathBuf, String)>) {
         // What belongs to no file is wrong all the same.
-        self.fault = first.or_else(|| Some(Fault { file: PathBuf::new(), error: errors.to_string() }));
+        let (file, error) = rejected.first().cloned().unwrap_or_default();
+        self.fault = Some(Fault { file, error });
         for (file, error) in rejected {
             if !self.wrong.contains(&file) {
                 self.wrong.push(file.clone());

@@ -23,7 +23,8 @@ impl Stamps {
     pub(super) fn of(files: &[PathBuf]) -> (Self, Memory) {
         let mut memory = Memory::Lasting;
         let stamp = |path: &PathBuf| {
-            let found = std::fs::metadata(path).ok()?;
+            // A link that leads nowhere is more than a file that is not there.
+            let found = std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).ok()?;
             if age(&found) < STEP {
                 memory = Memory::Short;
             }
@@ -47,7 +48,10 @@ pub(super) enum Memory {
 /// Whether a file, or the name of one that is gone, has been as it is for a while.
 pub(super) fn is_settled(path: &Path) -> bool {
     let found = std::fs::metadata(path).or_else(|_| {
-        let above = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
+        // Behind a link the file is saved where the link leads.
+        let named =
+            path.parent().zip(std::fs::read_link(path).ok()).map(|(above, target)| above.join(target));
+        let above = named.as_deref().unwrap_or(path).parent().ok_or(std::io::ErrorKind::NotFound)?;
         std::fs::metadata(above)
     });
     found.map_or(true, |found| age(&found) >= SETTLING)

@@ -1,3 +1,5 @@
+mod links;
+
 use super::change::News;
 use super::*;
 use crate::{Directories, PrepareError, TrustStore};

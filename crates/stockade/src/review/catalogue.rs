@@ -1,6 +1,6 @@
 //! What counts in a review, ready to be asked for every name of a tree.
 
-use super::names::{Part, Pattern, ends_with, fits, parts};
+use super::names::{Part, Pattern, ending, ends_with, fits, parts};
 use std::collections::{HashMap, HashSet};
 use stockade_policy::{ReviewEntry, ReviewList, ReviewPackages, review_list};
 
@@ -9,7 +9,11 @@ use stockade_policy::{ReviewEntry, ReviewList, ReviewPackages, review_list};
 pub(super) struct Catalogue {
     pub(super) entries: Vec<ReviewEntry>,
     literal: HashMap<Vec<u8>, Vec<Pattern>>,
+    /// Those that say no more than how a name ends, by what stands after its last dot.
+    endings: HashMap<Vec<u8>, Vec<Pattern>>,
     wild: Vec<Pattern>,
+    /// Entries that do not count below some directories.
+    bounded: Vec<(usize, HashSet<Vec<u8>>)>,
     skip: Vec<Vec<Part>>,
     packages: HashSet<Vec<u8>>,
 }
@@ -19,6 +23,8 @@ pub(super) struct Here<'a> {
     catalogue: &'a Catalogue,
     directory: &'a [&'a [u8]],
     wild: Vec<&'a Pattern>,
+    /// Entries that do not count here.
+    shut: Vec<usize>,
     inside: Inside,
 }
 
@@ -32,28 +38,41 @@ pub(super) enum Inside {
 impl Catalogue {
     pub(super) fn new() -> Self {
         let ReviewList { packages, skip, entries } = review_list();
-        let (mut literal, mut wild) = (HashMap::<_, Vec<_>>::new(), Vec::new());
+        let (mut literal, mut endings, mut wild) =
+            (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new(), Vec::new());
+        let mut bounded = Vec::new();
         for (number, entry) in entries.iter().enumerate() {
             for path in &entry.paths {
                 let pattern = Pattern::new(number, path);
-                match &pattern.last {
-                    Part::Literal(name) => literal.entry(name.clone()).or_default().push(pattern),
-                    Part::Wild(_) | Part::Any => wild.push(pattern),
+                match (&pattern.last, pattern.only_ending()) {
+                    (Part::Literal(name), _) => literal.entry(name.clone()).or_default().push(pattern),
+                    (_, Some(ending)) => endings.entry(ending.to_vec()).or_default().push(pattern),
+                    _ => wild.push(pattern),
                 }
+            }
+            if !entry.outside.is_empty() {
+                bounded.push((number, entry.outside.iter().map(|name| name.clone().into_bytes()).collect()));
             }
         }
         Self {
             entries,
             literal,
+            endings,
             wild,
+            bounded,
             skip: skip.iter().map(|path| parts(path)).collect(),
             packages: packages.into_iter().map(String::into_bytes).collect(),
         }
     }
 
     pub(super) fn here<'a>(&'a self, directory: &'a [&'a [u8]], inside: Inside) -> Here<'a> {
-        let wild = self.wild.iter().filter(|pattern| pattern.is_below(directory)).collect();
-        Here { catalogue: self, directory, wild, inside }
+        let is_in = |names: &HashSet<Vec<u8>>| directory.iter().any(|name| names.contains(*name));
+        let shut = self.bounded.iter().filter(|(_, names)| is_in(names)).map(|(entry, _)| *entry).collect();
+        let mut here = Here { catalogue: self, directory, wild: Vec::new(), shut, inside };
+        // Once for a directory, not for each of its names.
+        let open = |pattern: &&Pattern| here.is_open(pattern.entry) && pattern.is_below(directory);
+        here.wild = self.wild.iter().filter(open).collect();
+        here
     }
 
     /// Whether nothing is looked for below this path.
@@ -69,7 +88,9 @@ impl Catalogue {
     /// The entry for whose sake somebody follows a link that stands at this path.
     pub(super) fn leads_over(&self, path: &[&[u8]]) -> Option<usize> {
         let literal = self.literal.values().flatten();
-        let leading = self.wild.iter().chain(literal).filter(|pattern| pattern.leads_over(path));
+        // Of installed packages some package managers make nothing but links.
+        let led = |pattern: &&Pattern| self.entries[pattern.entry].packages != ReviewPackages::Only;
+        let leading = self.wild.iter().chain(literal).filter(led).filter(|pattern| pattern.leads_over(path));
         leading.map(|pattern| pattern.entry).min()
     }
 }
@@ -79,14 +100,25 @@ impl Here<'_> {
     pub(super) fn entry(&self, name: &[u8]) -> Option<usize> {
         let literal = self.catalogue.literal.get(name).into_iter().flatten();
         let literal = literal.filter(|pattern| pattern.is_below(self.directory));
-        let wild = self.wild.iter().copied().filter(|pattern| pattern.last.fits(name));
+        let ending = ending(name).and_then(|ending| self.catalogue.endings.get(ending));
+        let wild = self.wild.iter().copied().chain(ending.into_iter().flatten());
+        let wild = wild.filter(|pattern| pattern.last.fits(name));
         literal.chain(wild).map(|pattern| pattern.entry).filter(|entry| self.counts(*entry, name)).min()
     }
 
     fn counts(&self, entry: usize, name: &[u8]) -> bool {
-        let entry = &self.catalogue.entries[entry];
-        (self.inside == Inside::Project || entry.packages == ReviewPackages::Included)
-            && !entry.except.iter().any(|pattern| fits(pattern.as_bytes(), name))
+        let except = &self.catalogue.entries[entry].except;
+        self.is_open(entry) && !except.iter().any(|pattern| fits(pattern.as_bytes(), name))
+    }
+
+    /// Whether an entry counts in this directory at all.
+    fn is_open(&self, entry: usize) -> bool {
+        let here = match self.catalogue.entries[entry].packages {
+            ReviewPackages::Left => self.inside == Inside::Project,
+            ReviewPackages::Included => true,
+            ReviewPackages::Only => self.inside == Inside::Packages,
+        };
+        here && !self.shut.contains(&entry)
     }
 }
 
@@ -114,7 +146,35 @@ mod tests {
             ("deep/down/.git/config", Some(GitSettings)),
             (".github/workflows/ci.yml", Some(Pipeline)),
             ("node_modules/x/.github/workflows/ci.yml", None),
-            ("node_modules/x/package.json", None),
+            ("node_modules/x/package.json", Some(PackageScript)),
+            ("node_modules/@a/x/package.json", Some(PackageScript)),
+            ("node_modules/x/esm/deep/package.json", None),
+            ("vendor/x/package.json", None),
+            (".venv/bin/activate", Some(ShellStart)),
+            (".venv/bin/activate.fish", Some(ShellStart)),
+            (".venv/bin/Activate.ps1", Some(ShellStart)),
+            (".venv/bin/python", Some(Program)),
+            ("a/Cargo.toml", Some(BuildScript)),
+            ("pom.xml", Some(BuildScript)),
+            ("a/b.csproj", Some(BuildScript)),
+            ("build.xml", Some(BuildScript)),
+            (".rubocop.yml", Some(BuildScript)),
+            (".pryrc", Some(BuildScript)),
+            ("mypy.ini", Some(BuildScript)),
+            (".flake8", Some(BuildScript)),
+            ("nodemon.json", Some(BuildScript)),
+            (".storybook/main.js", Some(BuildScript)),
+            ("devbox.json", Some(ShellStart)),
+            ("infra/main.tf", Some(BuildScript)),
+            ("json.py", Some(BuildScript)),
+            ("scripts/json.py", Some(BuildScript)),
+            // Of a package, where nothing is found by this name.
+            ("src/pkg/random.md", None),
+            ("bin/tool", Some(Program)),
+            ("run.sh", Some(Program)),
+            ("target/debug/tool", None),
+            ("a/build/run.sh", None),
+            ("node_modules/x/run.sh", None),
             ("node_modules/x/.vscode/tasks.json", Some(Editor)),
             ("node_modules/.bin/tsc", Some(Program)),
             ("a/package.json", Some(PackageScript)),
@@ -159,8 +219,8 @@ mod tests {
             ("WORKSPACE.bazel", Some(BuildScript)),
             ("a/CMakeLists.txt", Some(BuildScript)),
             ("Makefile", Some(BuildScript)),
-            ("src/config.js", None),
-            ("src/jest.js", None),
+            ("src/config.ts", None),
+            ("src/jest.ts", None),
             ("docs/compose.md", None),
             ("src/main.rs", None),
             ("README.md", None),

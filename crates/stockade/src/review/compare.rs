@@ -7,7 +7,8 @@ use super::walk::{Gaps, Snapshot};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use stockade_policy::{
-    GitPlaces, ReviewChange, ReviewItem, ReviewKind, check_git_config_change, git_config_addresses,
+    GitPlaces, ReviewChange, ReviewItem, ReviewKind, ReviewTell, check_git_config_change,
+    git_config_addresses,
 };
 
 /// More of one kind are counted, not listed.
@@ -30,12 +31,14 @@ pub(super) fn compare(
     let mut items = Vec::new();
     for (path, (entry, seen)) in &after.files {
         let old = before.files.get(path).map(|(_, seen)| seen);
+        let entry = &catalogue.entries[*entry];
         let said = match old {
+            Some(_) if entry.tell == ReviewTell::New => None,
+            None if entry.tell == ReviewTell::Changed => None,
             Some(old) => changed(ground, path, old, seen).map(|detail| (ReviewChange::Changed, detail)),
             None => appeared(ground, path, seen).map(|detail| (ReviewChange::New, detail)),
         };
         let Some((change, detail)) = said else { continue };
-        let entry = &catalogue.entries[*entry];
         items.push(ReviewItem {
             kind: entry.kind,
             path: shown(path),
@@ -51,7 +54,11 @@ pub(super) fn compare(
     if after.gaps.given_up.is_none() {
         for (path, (entry, seen)) in &before.files {
             let entry = &catalogue.entries[*entry];
-            if !after.files.contains_key(path) && counts(seen) && !after.gaps.hide(path) {
+            if entry.tell == ReviewTell::All
+                && !after.files.contains_key(path)
+                && counts(seen)
+                && !after.gaps.hide(path)
+            {
                 let (change, detail) = (ReviewChange::Removed, String::new());
                 items.push(ReviewItem {
                     kind: entry.kind,
@@ -156,7 +163,7 @@ fn appeared(ground: &Ground, path: &Path, seen: &Seen) -> Option<String> {
         Seen::Settings(text) => settings_changed(ground, path, &[], text)?,
         Seen::Content { powers: 0, .. } | Seen::Stamp { powers: 0, .. } => String::new(),
         Seen::Content { .. } | Seen::Stamp { .. } => "executable".to_owned(),
-        Seen::Link { .. } | Seen::Directory | Seen::Odd => what(seen),
+        Seen::Link { .. } | Seen::Directory | Seen::MachineCode | Seen::Odd => what(seen),
     })
 }
 
@@ -208,6 +215,7 @@ fn what(seen: &Seen) -> String {
             format!("a link to {}{more}", quote(&shown(target)))
         }
         Seen::Directory => "a directory".to_owned(),
+        Seen::MachineCode => "machine code".to_owned(),
         Seen::Odd => "neither a file nor a directory".to_owned(),
         _ => "a file".to_owned(),
     }

@@ -15,7 +15,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use stockade_policy::ReviewLook;
+use stockade_policy::{ReviewFiles, ReviewLook};
 
 /// Larger files are known by their times and size.
 const LARGEST: u64 = 1 << 20;
@@ -25,6 +25,9 @@ const LARGEST_KEPT: usize = 64 << 10;
 const MOST_PARTS: usize = 1000;
 /// Bits that make something executable, or more than that.
 const POWERS: u32 = 0o6111;
+
+/// How programs begin that a linker wrote.
+const MACHINE_CODE: &[u8; 4] = b"\x7fELF";
 
 /// What stands under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub(super) enum Seen {
         target: PathBuf,
         behind: Behind,
     },
+    /// A program that was built, whatever it does.
+    MachineCode,
     /// Counts by being there.
     Directory,
     /// A pipe, a socket, a device.
@@ -114,11 +119,14 @@ fn open_file(directory: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
     rustix::fs::openat(directory, name, flags, Mode::empty()).ok()
 }
 
-/// Whether a stat is of something that can be executed, or leads to it.
-pub(super) fn is_executable(directory: &OwnedFd, name: &OsStr) -> bool {
+/// Whether a name is one of the files that count.
+pub(super) fn is_among(files: ReviewFiles, directory: &OwnedFd, name: &OsStr) -> bool {
+    if files == ReviewFiles::Any {
+        return true;
+    }
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => true,
+            FileType::Symlink => files == ReviewFiles::Executable,
             FileType::RegularFile => stat.st_mode & 0o111 != 0,
             _ => false,
         }
@@ -135,12 +143,16 @@ fn regular(
     let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     let stamp =
         Seen::Stamp { size, number: stat.st_ino, changed: (stat.st_ctime, stat.st_ctime_nsec), powers };
+    if size > LARGEST && *how == ReviewLook::Script {
+        return if open().is_some_and(begins_as_machine_code) { Seen::MachineCode } else { stamp };
+    }
     if size > LARGEST || !spending.may_read(size) {
         return stamp;
     }
     let Some(content) = open().and_then(|file| read(file, stat)) else { return stamp };
     let parts = match how {
-        ReviewLook::Whole => None,
+        ReviewLook::Script if content.starts_with(MACHINE_CODE) => return Seen::MachineCode,
+        ReviewLook::Whole | ReviewLook::Script => None,
         ReviewLook::Members(wanted) => members(&content, wanted),
         ReviewLook::Lines(words) => Some(lines(&content, words)),
         ReviewLook::GitSettings if content.len() <= LARGEST_KEPT => return Seen::Settings(content),
@@ -151,6 +163,12 @@ fn regular(
         Some(parts) => Seen::Parts(parts),
         None => Seen::Content { digest: Sha256::digest(&content).into(), powers },
     }
+}
+
+/// Programs too large to be read as a whole are told by their first bytes.
+fn begins_as_machine_code(file: OwnedFd) -> bool {
+    let mut first = [0; MACHINE_CODE.len()];
+    File::from(file).read_exact(&mut first).is_ok() && first == *MACHINE_CODE
 }
 
 /// The content, if it is still the same file and no longer than it said.
@@ -178,7 +196,11 @@ fn members(content: &[u8], wanted: &[String]) -> Option<BTreeMap<String, String>
     let Ok(Value::Object(top)) = serde_json::from_slice::<Value>(content) else { return None };
     let mut parts = BTreeMap::new();
     for name in wanted {
-        match top.get(name) {
+        let found = match name.split_once('.') {
+            None => top.get(name),
+            Some((name, member)) => top.get(name).and_then(|members| members.get(member)),
+        };
+        match found {
             None => {}
             Some(Value::Object(members)) => {
                 for (member, value) in members {
@@ -214,7 +236,8 @@ fn lines(content: &[u8], words: &[String]) -> BTreeMap<String, String> {
     let mut found = Vec::new();
     let mut goes_on = GoesOn::No;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let words = words.iter().any(|word| line.contains(word.as_str()));
+        let lower = line.to_ascii_lowercase();
+        let words = words.iter().any(|word| lower.contains(word.as_str()));
         if words || goes_on.to(line) {
             found.push(line.trim());
         }
@@ -242,7 +265,8 @@ impl GoesOn {
     fn to(self, line: &str) -> bool {
         match self {
             Self::No => false,
-            Self::Indented => line.starts_with([' ', '\t']),
+            // Items of a YAML list may stand right below its name.
+            Self::Indented => line.starts_with([' ', '\t', '-']),
             Self::InBrackets => true,
         }
     }
@@ -273,6 +297,8 @@ mod tests {
         let parts = members(text, &list(&["scripts", "bin", "husky"])).unwrap();
         let expected = [("bin", "b"), ("scripts.build", "[\"a\",1]"), ("scripts.test", "t")];
         assert_eq!(parts, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let parts = members(text, &list(&["scripts.test", "scripts.install", "bin.x"])).unwrap();
+        assert_eq!(parts, [("scripts.test".to_owned(), "t".to_owned())].into());
     }
 
     #[test]
@@ -300,6 +326,8 @@ mod tests {
         assert_eq!(parts.keys().collect::<Vec<_>>(), ["commands =", "one", "two"]);
         let parts = lines(b"addopts = [\n\"-p\",\n\"evil\",\n]\n  x = 1\n", &words);
         assert_eq!(parts.keys().collect::<Vec<_>>(), ["\"-p\",", "\"evil\",", "]", "addopts = ["]);
+        let parts = lines(b"x:\n- no\nRequire:\n- ./a\n- b\ny:\n- no\n", &list(&["require"]));
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["- ./a", "- b", "Require:"]);
         let flood = "a filter\n".repeat(5000);
         assert_eq!(lines(flood.as_bytes(), &list(&["filter"])).len(), 1);
     }

@@ -21,6 +21,8 @@ pub(super) enum Part {
     Wild(Vec<u8>),
     /// Any number of directories.
     Any,
+    /// The workspace itself.
+    Top,
 }
 
 impl Pattern {
@@ -38,6 +40,16 @@ impl Pattern {
         Self { entry, parents, last }
     }
 
+    /// What stands after the last dot, where any directory and anything before it will do.
+    pub(super) fn only_ending(&self) -> Option<&[u8]> {
+        match &self.last {
+            Part::Wild(text) if self.parents.is_empty() && !text[1..].contains(&b'*') => {
+                ending(text.strip_prefix(b"*").filter(|rest| rest.first() == Some(&b'.'))?)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether names in this directory may fit.
     pub(super) fn is_below(&self, directory: &[&[u8]]) -> bool {
         ends_with(directory, &self.parents)
@@ -53,6 +65,7 @@ impl Part {
     fn new(text: &str) -> Self {
         match text {
             "**" => Self::Any,
+            "." => Self::Top,
             text if text.contains('*') => Self::Wild(text.into()),
             text => Self::Literal(text.into()),
         }
@@ -63,6 +76,7 @@ impl Part {
             Self::Literal(text) => text == name,
             Self::Wild(text) => fits(text, name),
             Self::Any => true,
+            Self::Top => false,
         }
     }
 }
@@ -71,11 +85,18 @@ impl Part {
 pub(super) fn ends_with(path: &[&[u8]], parts: &[Part]) -> bool {
     match parts.split_last() {
         None => true,
+        Some((Part::Top, _)) => path.is_empty(),
         Some((Part::Any, rest)) => (0..=path.len()).rev().any(|count| ends_with(&path[..count], rest)),
         Some((part, rest)) => {
             path.split_last().is_some_and(|(name, above)| part.fits(name) && ends_with(above, rest))
         }
     }
+}
+
+/// What stands after the last dot of a name.
+pub(super) fn ending(name: &[u8]) -> Option<&[u8]> {
+    let dot = name.iter().rposition(|letter| *letter == b'.')?;
+    Some(&name[dot + 1..])
 }
 
 /// The names of a path as patterns are written.
@@ -133,10 +154,29 @@ mod tests {
             (".git/modules/**/hooks/*", ".git/other/hooks/x", false),
             (".git/worktrees/*/gitdir", ".git/worktrees/one/gitdir", true),
             (".git/worktrees/*/gitdir", ".git/worktrees/one/two/gitdir", false),
+            ("./json.py", "json.py", true),
+            ("./json.py", "a/json.py", false),
             ("*.pth", "a/evil.pth", true),
             ("*.pth", "a/evil.pth.txt", false),
         ] {
             assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn endings_are_told_from_other_patterns() {
+        for (pattern, expected) in [
+            ("*.py", Some("py")),
+            ("*.tf.json", Some("json")),
+            ("*", None),
+            ("*rc", None),
+            ("a*.py", None),
+            ("*.p*y", None),
+            ("a/*.py", None),
+            ("a.py", None),
+        ] {
+            let pattern = Pattern::new(0, pattern);
+            assert_eq!(pattern.only_ending(), expected.map(str::as_bytes), "{pattern:?}");
         }
     }
 

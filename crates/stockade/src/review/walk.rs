@@ -3,7 +3,7 @@
 use super::catalogue::{Catalogue, Inside};
 use super::ground::{Ground, Spending};
 use super::lead::Led;
-use super::look::{Behind, Seen, content_of, is_executable, look};
+use super::look::{Behind, Seen, content_of, is_among, look};
 use rustix::fs::{AtFlags, FileType, RawDir};
 use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use stockade_policy::{ReviewFiles, git_config_values};
+use stockade_policy::{ReviewTell, git_config_values};
 
 /// A level with fewer directories is looked into sooner than shared.
 const WORTH_SHARING: usize = 32;
@@ -140,9 +140,12 @@ pub(super) fn walk(ground: &Ground, catalogue: &Catalogue, search_path: &[PathBu
             level.append(&mut later);
         }
     }
-    // What a file is where it lies goes before what some link makes of it.
+    // What a file is where it lies goes before what some link makes of it, unless it is told in part only there.
     for (path, found) in again {
-        snapshot.files.entry(path).or_insert(found);
+        let known = snapshot.files.get(&path);
+        if known.is_none_or(|(entry, _)| catalogue.entries[*entry].tell != ReviewTell::All) {
+            snapshot.files.insert(path, found);
+        }
     }
     if !walk.spending.goes_on() {
         snapshot.gaps.given_up = Some(walk.spending.names());
@@ -383,7 +386,7 @@ impl Walk<'_> {
     fn found(&self, directory: &OwnedFd, path: PathBuf, number: usize, finds: &mut Finds) {
         let entry = &self.catalogue.entries[number];
         let name = path.file_name().unwrap_or_default();
-        if entry.files == ReviewFiles::Executable && !is_executable(directory, name) {
+        if !is_among(entry.files, directory, name) {
             return;
         }
         if self.counts[number].fetch_add(1, Ordering::Relaxed) >= MOST_PER_ENTRY {

@@ -1,12 +1,20 @@
 //! Commands that go on while others run, and what they printed.
 
 use super::apart::Apart;
+use super::shelf::{MOST_BYTES, Slot};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Event, Notice, Outcome};
+use stockade_policy::{Event, Notice, NoticeWeight, Outcome};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+
+/// Pieces are put together up to this size, as long as nobody has seen the first one: each costs more than its bytes.
+const SMALL: usize = 1024;
+/// What a piece takes besides its bytes.
+const PIECE: usize = 64;
+/// What a refusal takes, about.
+const VIOLATION: usize = 256;
 
 /// A background command's number in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -75,28 +83,65 @@ struct Ring {
     bytes: usize,
     most: usize,
     lost: u64,
+    /// The first piece that nobody can have seen.
+    unseen: u64,
     notices: Vec<Notice>,
     outcome: Option<Outcome>,
 }
 
 impl Ring {
-    fn push(&mut self, stream: BackgroundStream, data: Vec<u8>) {
+    fn push(&mut self, stream: BackgroundStream, mut data: Vec<u8>) {
         self.bytes += data.len();
-        self.chunks.push_back(BackgroundChunk { seq: self.next, stream, data });
-        self.next += 1;
-        while self.bytes > self.most
+        let small = SMALL.min(self.most / 8);
+        let (unseen, length) = (self.unseen, data.len());
+        let fits = |last: &&mut BackgroundChunk| {
+            last.seq >= unseen && last.stream == stream && last.data.len() + length <= small
+        };
+        match self.chunks.back_mut().filter(fits) {
+            Some(last) => last.data.append(&mut data),
+            None => {
+                data.shrink_to_fit();
+                self.chunks.push_back(BackgroundChunk { seq: self.next, stream, data });
+                self.next += 1;
+            }
+        }
+        let pieces = (self.most / PIECE).max(PIECE);
+        while (self.bytes > self.most || self.chunks.len() > pieces)
             && let Some(oldest) = self.chunks.pop_front()
         {
             self.bytes -= oldest.data.len();
             self.lost += oldest.data.len() as u64;
         }
     }
+
+    /// About as many bytes as all of it takes.
+    fn weight(&self) -> usize {
+        let violations = self.outcome.as_ref().map_or(0, |outcome| outcome.violations.len());
+        self.bytes + self.chunks.len() * PIECE + violations * VIOLATION
+    }
+
+    fn let_go(&mut self) {
+        if self.weight() == 0 {
+            return;
+        }
+        self.lost += self.bytes as u64;
+        (self.bytes, self.chunks) = (0, VecDeque::new());
+        if let Some(outcome) = &mut self.outcome {
+            let violations = std::mem::take(&mut outcome.violations);
+            outcome.more_violations += violations.len() as u64;
+        }
+        let kept = MOST_BYTES >> 20;
+        let text = format!(
+            "its output was let go: background commands that ended keep {kept} MiB together, and others ended since"
+        );
+        self.notices.push(Notice { weight: NoticeWeight::Warning, text });
+    }
 }
 
 impl Background {
-    pub(super) fn begin(text: OsString, mut command: Apart, most: usize) -> Arc<Self> {
+    pub(super) fn begin(text: OsString, mut command: Apart, most: usize, slot: Slot) -> Arc<Self> {
         let (chunks, notices) = (VecDeque::new(), Vec::new());
-        let ring = Ring { chunks, next: 0, bytes: 0, most, lost: 0, notices, outcome: None };
+        let ring = Ring { chunks, next: 0, bytes: 0, most, lost: 0, unseen: 0, notices, outcome: None };
         let ring = Arc::new(Mutex::new(ring));
         let (tell, over) = watch::channel(BackgroundState::Running);
         let (cancels, mut cancelled) = mpsc::unbounded_channel();
@@ -119,6 +164,7 @@ impl Background {
                     None => break,
                 }
             }
+            slot.settle();
             tell.send_replace(BackgroundState::Over);
         });
         Arc::new(Self { text, ring, over, cancels, task })
@@ -135,7 +181,8 @@ impl Background {
     pub(super) fn output(&self, from: u64) -> BackgroundOutput {
         // Before the output: who hears that it is over has heard everything.
         let state = self.state();
-        let ring = lock(&self.ring);
+        let mut ring = lock(&self.ring);
+        ring.unseen = ring.next;
         BackgroundOutput {
             chunks: ring.chunks.iter().filter(|chunk| chunk.seq >= from).cloned().collect(),
             next_seq: ring.next,
@@ -144,6 +191,19 @@ impl Background {
             state,
             outcome: ring.outcome.clone(),
         }
+    }
+
+    /// About as many bytes as it keeps.
+    pub(super) fn weight(&self) -> usize {
+        self.text.len() + lock(&self.ring).weight()
+    }
+
+    /// Lets go of what it printed, and tells how many bytes that is.
+    pub(super) fn let_go(&self) -> usize {
+        let mut ring = lock(&self.ring);
+        let before = ring.weight();
+        ring.let_go();
+        before - ring.weight()
     }
 
     pub(super) fn cancel(&self, signal: i32) {

@@ -61,6 +61,14 @@ pub enum SessionError {
         /// The number.
         id: u64,
     },
+    /// It ended, and so many others did since that nothing of it is kept.
+    #[error(
+        "background command {id} is over and not remembered any more\nhint: a session remembers those that ended last; ask for output sooner"
+    )]
+    Forgotten {
+        /// The number.
+        id: u64,
+    },
     /// The command started, and everything around it went away without telling the end.
     #[error("the session ended before the command did\nhint: the machine may be out of memory")]
     Lost,

@@ -4,8 +4,10 @@ use super::apart::{Apart, Taking};
 use super::background::{Background, BackgroundId, BackgroundOutput, BackgroundState};
 use super::error::SessionError;
 use super::options::{Routing, SessionCommand, SessionOptions};
+use super::post::Post;
 use super::run::SessionRun;
 use super::seat::Seat;
+use super::shelf::Shelves;
 use super::state::Kept;
 use super::told::Told;
 use super::walls::Walls;
@@ -14,13 +16,11 @@ use crate::running::Running;
 use crate::runtime::{Captured, Runtime};
 use crate::shell;
 use crate::wiring::Wiring;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use stockade_isolate::{Stdio, WindowSize};
-use stockade_policy::{CommandLine, Enforcement, Event};
+use stockade_policy::{CommandLine, Enforcement, Event, Request};
 use tokio::sync::Notify;
 
 /// A sandbox that stays, with a shell in it that takes one command after the other.
@@ -41,8 +41,7 @@ pub(super) struct Inner {
     pub(super) common: Mutex<Common>,
     /// The shell has run something.
     pub(super) spoke: Arc<Notify>,
-    background: Mutex<BTreeMap<u64, Arc<Background>>>,
-    next: AtomicU64,
+    background: Shelves,
 }
 
 /// What is looked at without waiting for the command that runs.
@@ -50,6 +49,7 @@ pub(super) struct Common {
     pub(super) runtime: Arc<Runtime>,
     pub(super) walls: Option<Arc<Walls>>,
     pub(super) kept: Kept,
+    pub(super) post: Post,
     pub(super) told: Told,
     pub(super) used: Instant,
     pub(super) closed: bool,
@@ -60,10 +60,6 @@ impl Inner {
         // Fields are replaced whole, whatever became of who held the lock.
         self.common.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn backgrounds(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Background>>> {
-        self.background.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Session {
@@ -72,16 +68,15 @@ impl Session {
         let recorder = runtime.keeper().recorder();
         let exports = (!options.environment.is_empty()).then(|| options.environment.clone());
         let kept = Kept { cwd: options.cwd.clone(), exports };
-        let told = Told::default();
-        let common = Common { runtime, walls: None, kept, told, used: Instant::now(), closed: false };
+        let (told, post) = (Told::default(), Post::default());
+        let common = Common { runtime, walls: None, kept, post, told, used: Instant::now(), closed: false };
         let inner = Arc::new(Inner {
             id: recorder.name().to_owned(),
             options,
             seat: Arc::default(),
             common: Mutex::new(common),
             spoke: Arc::default(),
-            background: Mutex::default(),
-            next: AtomicU64::new(1),
+            background: Shelves::default(),
         });
         let session = Self { inner };
         session.settle_in().await?;
@@ -120,6 +115,11 @@ impl Session {
         let common = self.inner.common();
         let workspace = common.walls.as_ref().map(|walls| walls.plan.workspace.clone());
         common.kept.cwd.clone().or(workspace).unwrap_or_default()
+    }
+
+    /// A request of its runtime, for where its shell is.
+    pub(crate) fn placed(&self, request: Request) -> Request {
+        self.inner.common().placed(request)
     }
 
     /// How long nobody has used it.
@@ -203,13 +203,15 @@ impl Session {
                 (Apart::process(running, told.clone()), told)
             }
         };
-        let id = BackgroundId(self.inner.next.fetch_add(1, Ordering::Relaxed));
-        let background = Background::begin(text, command, self.inner.options.background_bytes);
-        self.inner.backgrounds().insert(id.0, background);
+        let most = self.inner.options.background_bytes;
+        let id = self.inner.background.add(|slot| Background::begin(text, command, most, slot));
         Ok((id, told))
     }
 
     /// What a background command printed from a piece on, and whether it still runs.
+    ///
+    /// All that ended keep 16 MiB together, and 256 are remembered: the oldest lose their output first, which
+    /// a notice tells, and are [forgotten](SessionError::Forgotten) later.
     pub fn poll(&self, id: BackgroundId, from_seq: u64) -> Result<BackgroundOutput, SessionError> {
         Ok(self.find(id)?.output(from_seq))
     }
@@ -229,16 +231,12 @@ impl Session {
 
     /// Forgets a background command; one that runs is killed.
     pub fn forget_background(&self, id: BackgroundId) {
-        self.inner.backgrounds().remove(&id.0);
+        self.inner.background.forget(id);
     }
 
     /// The background commands: their number, their text, their state.
     pub fn list_background(&self) -> Vec<(BackgroundId, OsString, BackgroundState)> {
-        let known = self.inner.backgrounds();
-        known
-            .iter()
-            .map(|(id, command)| (BackgroundId(*id), command.text().clone(), command.state()))
-            .collect()
+        self.inner.background.list()
     }
 
     /// Builds the sandbox anew, under this runtime's policy from now on. The shell's working directory and
@@ -255,7 +253,7 @@ impl Session {
             common.closed = true;
             common.walls.take()
         };
-        self.inner.backgrounds().clear();
+        self.inner.background.clear();
         if let Some(walls) = walls {
             walls.fall().await;
         }
@@ -264,12 +262,12 @@ impl Session {
     }
 
     fn find(&self, id: BackgroundId) -> Result<Arc<Background>, SessionError> {
-        self.inner.backgrounds().get(&id.0).cloned().ok_or(SessionError::Unknown { id: id.0 })
+        self.inner.background.find(id)
     }
 
     /// Whether background commands run.
     pub(super) fn is_busy(&self) -> bool {
-        self.inner.backgrounds().values().any(|command| command.state() == BackgroundState::Running)
+        self.inner.background.is_busy()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Building what a session lives in, and building it again.
 
 use super::error::SessionError;
-use super::handle::{Inner, Session};
+use super::handle::{Common, Inner, Session};
 use super::memory;
+use super::post::Post;
 use super::seat::Seat;
 use super::state::Kept;
 use super::told::without_walls;
@@ -27,6 +28,17 @@ const SHELL_ONLY: [&str; 4] = ["functions", "variables that are not exported", "
 const PROCESSES: &str = "processes in the sandbox";
 const NEW_SETTINGS: &str = "the settings have changed";
 
+impl Common {
+    /// The request, for where the shell is.
+    pub(super) fn placed(&self, mut request: Request) -> Request {
+        request.chosen_by = self.post.chooser(&request.cwd);
+        if let Some(cwd) = &self.kept.cwd {
+            request.cwd.clone_from(cwd);
+        }
+        request
+    }
+}
+
 impl Inner {
     /// A request of the session's runtime for a command where the shell is. A session that is closed has none.
     pub(super) fn request(&self, command: CommandLine) -> Result<(Arc<Runtime>, Request), SessionError> {
@@ -35,10 +47,7 @@ impl Inner {
             return Err(SessionError::Closed);
         }
         common.used = Instant::now();
-        let mut request = common.runtime.request(command);
-        if let Some(cwd) = &common.kept.cwd {
-            request.cwd.clone_from(cwd);
-        }
+        let request = common.placed(common.runtime.request(command));
         Ok((Arc::clone(&common.runtime), request))
     }
 
@@ -73,6 +82,7 @@ impl Inner {
                     return Ok((Arc::clone(walls), Vec::new()));
                 }
                 let (shell, standing) = walls.start(&kept).await?;
+                self.common().post = Post::of(shell.pid);
                 seat.shell = Some(shell);
                 return Ok((Arc::clone(walls), self.tell_restart(untold, &kept, standing, false)));
             }
@@ -88,8 +98,12 @@ impl Inner {
         let kept = self.common().kept.clone();
         let (walls, shell, standing) = Walls::build(runtime, policy, &kept, &self.id).await?;
         let walls = Arc::new(walls);
+        {
+            let mut common = self.common();
+            common.post = Post::of(shell.pid);
+            common.walls = Some(Arc::clone(&walls));
+        }
         seat.shell = Some(shell);
-        self.common().walls = Some(Arc::clone(&walls));
         Ok((walls, self.tell_restart(untold, &kept, standing, true)))
     }
 
@@ -259,7 +273,8 @@ impl Session {
         match walls.sandbox.exec(command).await {
             Ok(running) => {
                 let waiting = Waiting::new(runtime.desk());
-                let (sandbox, copying) = (Arc::clone(&walls.sandbox), Copying::begin(connected));
+                let copying = Copying::begin(connected, time_limit(&walls.plan));
+                let sandbox = Arc::clone(&walls.sandbox);
                 told.extend(self.inner.news());
                 Ok((Running::beside(running, sandbox, copying, waiting, recorder), told))
             }

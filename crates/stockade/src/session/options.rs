@@ -11,7 +11,8 @@ const KEPT: usize = 1024 * 1024;
 /// How a session is opened.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// Where its shell begins; the runtime's working directory unless given.
+    /// Where its shell begins; the runtime's working directory unless given. Outside of what commands may write,
+    /// nothing runs without walls there.
     pub cwd: Option<PathBuf>,
     /// Exported variables its shell begins with besides those the policy lets through.
     pub environment: Vec<(OsString, OsString)>,

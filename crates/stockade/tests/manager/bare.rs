@@ -1,7 +1,7 @@
 //! Where the settings switch the walls off.
 
 use crate::world::{each_caller, run, works};
-use stockade::{Layer, ManagerState, SettingsFile, ToolInput};
+use stockade::{Layer, ManagerState, SettingsFile, ToolInput, Verdict};
 
 #[test]
 fn it_is_loud() {
@@ -38,5 +38,26 @@ fn only_the_user_can() {
         let done = run(&manager, format!("echo x > {}", world.outside("made").display())).await;
         assert!(done.sandboxed && done.exit_code != 0, "{done:?}");
         assert_eq!(manager.status().warning, None);
+    });
+}
+
+/// Commands behind walls do not choose where others act without.
+#[test]
+fn where_commands_went_walls_are_kept() {
+    each_caller(async |world| {
+        world.write_settings(r#"{"excludedCommands": ["touch:*"]}"#);
+        let manager = world.manager();
+        let touch = ToolInput::new("touch made");
+        works(&run(&manager, "true").await);
+        assert_eq!(manager.decide(&touch).unwrap().verdict, Verdict::Unsandboxed);
+        works(&run(&manager, format!("cd {}", world.at("outside").display())).await);
+        assert_eq!(manager.decide(&touch).unwrap().verdict, Verdict::Sandbox);
+        let done = manager.execute(touch).await.unwrap();
+        assert!(done.sandboxed && done.exit_code != 0, "{done:?}");
+        let background = manager.execute(ToolInput::background("touch made")).await.unwrap();
+        assert!(background.sandboxed && background.notices.is_empty(), "{background:?}");
+        let over = manager.wait(&background.background_id.unwrap()).await.unwrap();
+        assert!(over.outcome.unwrap().sandboxed);
+        assert!(!world.outside("made").exists());
     });
 }

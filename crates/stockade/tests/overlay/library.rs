@@ -100,3 +100,14 @@ async fn half_a_file_is_never_applied() {
     assert!(world.apply(&mut overlay).is_ok());
     assert_eq!(fs::read_to_string(ws.join("a")).unwrap(), "whole\n");
 }
+
+#[tokio::test]
+async fn a_conflict_calls_the_overlay_by_its_name() {
+    let world = World::new();
+    let mut overlay = world.store.create(&world.ws(), Some("mine")).unwrap();
+    world.run(&world.ws(), Some(&overlay), "echo new > made").await;
+    fs::write(world.ws().join("made"), "host").unwrap();
+    let refused = world.apply(&mut overlay).unwrap_err();
+    assert!(matches!(&refused, OverlayError::Conflicts { id, .. } if id == "mine"), "{refused}");
+    assert!(refused.to_string().contains("since overlay mine was made"), "{refused}");
+}

@@ -5,11 +5,15 @@ mod basics;
 #[cfg(test)]
 mod cancelling;
 #[cfg(test)]
+mod chosen;
+#[cfg(test)]
 mod deciding;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod living;
+#[cfg(test)]
+mod shelf;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -39,6 +39,27 @@ fn once_is_for_one_act() {
     });
 }
 
+/// Who answers and who reads the events speak of the same question.
+#[test]
+fn a_question_has_one_number() {
+    each_caller(|world| {
+        let secret = secret(world);
+        let events = world.file(world.base.join("asked.jsonl"), "");
+        let run = world.run().with("--deny-read", &secret).with("--events", &events);
+        let tried = tried(run, &[act!["read", &secret], act!["read", &secret]], |_| "once");
+        let asked: Vec<_> = tried.questions.iter().map(|question| question["id"].as_u64().unwrap()).collect();
+        let told = fs::read_to_string(&events).unwrap();
+        let told: Vec<serde_json::Value> =
+            told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for kind in ["ask", "answered"] {
+            let ids = told.iter().filter(|event| event["type"] == kind).map(|event| event["id"].as_u64());
+            assert_eq!(ids.flatten().collect::<Vec<_>>(), asked, "{kind}");
+        }
+        // Nor does the number of one tell that of the next.
+        assert!(asked.len() == 2 && asked[0].abs_diff(asked[1]) > 1, "{asked:?}");
+    });
+}
+
 #[test]
 fn a_session_is_asked_once() {
     each_caller(|world| {

@@ -200,12 +200,14 @@ fn questions_answers_and_grants() {
             .opts(["--ask", "fd:9", "--ask-timeout", "1", "-c", &line])
             .start_words();
         let mut answers = ours.try_clone().unwrap();
+        let mut ids = Vec::new();
         for heard in std::io::BufRead::lines(std::io::BufReader::new(ours)) {
             let Ok(heard) = heard else { break };
             let heard: Value = serde_json::from_str(&heard).unwrap();
             if heard["type"] != "ask" {
                 continue;
             }
+            ids.push(heard["id"].to_string());
             let answer = match text(&heard["subject"]).rsplit('/').next().unwrap() {
                 "yes" => "session",
                 "no" => "deny",
@@ -224,18 +226,22 @@ fn questions_answers_and_grants() {
             "grant" => format!("grant {} {}", line["grant"]["scope"], line["grant"]["subject"]),
             kind => kind.to_owned(),
         };
+        let numbered = |line: String| {
+            // On record under the number by which they were asked.
+            ids.iter().enumerate().fold(line, |line, (at, id)| line.replace(id, &format!("no. {}", at + 1)))
+        };
         let told: Vec<String> =
-            log.iter().map(|line| short(line).replace('"', "").replace(&outside, "")).collect();
+            log.iter().map(|line| numbered(short(line)).replace('"', "").replace(&outside, "")).collect();
         let expected = [
             "start",
-            "ask 1 /yes",
-            "answer 1 session descriptor 9",
+            "ask no. 1 /yes",
+            "answer no. 1 session descriptor 9",
             "grant session /yes",
-            "ask 2 /no",
-            "answer 2 deny descriptor 9",
+            "ask no. 2 /no",
+            "answer no. 2 deny descriptor 9",
             "refusal",
-            "ask 3 /late",
-            "answer 3 deny timeout",
+            "ask no. 3 /late",
+            "answer no. 3 deny timeout",
             "refusal",
             "end",
         ];

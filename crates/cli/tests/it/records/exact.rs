@@ -176,3 +176,22 @@ fn events_come_as_they_happen() {
         live.finish(std::time::Duration::from_secs(20)).exits(0);
     });
 }
+
+/// The kernel says that a name is taken before it looks at any wall: nothing was refused.
+#[test]
+fn names_that_are_there_already_are_no_violations() {
+    each_caller(|world| {
+        world.file(".git/hooks/pre-commit", "x");
+        world.file("plain", "x");
+        let text = "mkdir -p \"$XDG_CACHE_HOME/a\" && mkdir -p .git/hooks /usr/bin && echo made; \
+             mkdir .git/hooks; mkfifo .git/hooks/pre-commit; ln plain .git/hooks/pre-commit; \
+             ln -s plain .git/hooks/pre-commit; dd if=plain of=.git/hooks/pre-commit conv=excl status=none";
+        let run = kept(world, world.run(), |run| run.shell(text));
+        assert_eq!(run.ran.out(), "made\n", "{}", run.ran);
+        assert_eq!(run.ran.err().matches("File exists").count(), 5, "{}", run.ran);
+        assert!(run.everywhere().is_empty(), "{}", run.ran);
+        // One that is not there is.
+        let run = kept(world, world.run(), |run| run.shell("mkdir -p \"$HOME/.cache/stockade/new\""));
+        assert_eq!(run.only()["kind"], "create");
+    });
+}

@@ -16,7 +16,7 @@ use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use stockade_policy::{
-    Check, GitPlaces, GitRefusal, MountKind, Refusal, ViolationKind, check_git_config_change,
+    BrokerPlan, Check, GitPlaces, GitRefusal, MountKind, Refusal, ViolationKind, check_git_config_change,
     check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
 };
 
@@ -28,7 +28,7 @@ impl Broker {
     pub(super) fn check(&self, check: Check, place: &Place, content: &[u8]) -> Result<(), GitRefusal> {
         let file = place.full();
         let places = GitPlaces {
-            writable: self.plan.broker.as_ref().map(|broker| broker.writable.clone()).unwrap_or_default(),
+            writable: self.plan.broker.as_ref().map(BrokerPlan::git_roots).unwrap_or_default(),
             private: self.private_places(),
             git_directory: place.path.clone(),
         };

@@ -33,6 +33,8 @@ pub(super) struct Deferred {
     mode: Mode,
     /// What stood in it when it was opened.
     present: Vec<u8>,
+    /// It is made, and closed by whoever made it: it may be empty.
+    may_be_empty: bool,
 }
 
 impl Trial<'_> {
@@ -45,8 +47,7 @@ impl Trial<'_> {
         wish: Wish,
         changes: &mut Changes,
     ) -> Result<Answer, Errno> {
-        let mut present = Vec::new();
-        let mut mode = wish.mode;
+        let (mut present, mut mode, mut may_be_empty) = (Vec::new(), wish.mode, false);
         match kind_of(&place) {
             Ok(_) if wish.flags.contains(OFlags::CREATE | OFlags::EXCL) => return Err(Errno::EXIST),
             Ok(FileType::RegularFile) => {
@@ -57,7 +58,9 @@ impl Trial<'_> {
                 }
             }
             Ok(_) => return Err(Errno::ACCESS),
-            Err(Errno::NOENT) if wish.flags.contains(OFlags::CREATE) => {}
+            Err(Errno::NOENT) if wish.flags.contains(OFlags::CREATE) => {
+                may_be_empty = wish.flags.contains(OFlags::CLOEXEC);
+            }
             Err(error) => return Err(error),
         }
         // Files that were never closed must not keep the numbers: the oldest makes room.
@@ -76,7 +79,7 @@ impl Trial<'_> {
         let flags = (wish.flags & (OFlags::RWMODE | OFlags::APPEND | OFlags::NONBLOCK)) | OFlags::CLOEXEC;
         let theirs =
             openat(&self.caller.broker.own_descriptors, file.as_raw_fd().to_string(), flags, Mode::empty())?;
-        changes.deferred.push(Deferred { number, file, place, check, refusal, mode, present });
+        changes.deferred.push(Deferred { number, file, place, check, refusal, mode, present, may_be_empty });
         Ok(Answer::Descriptor(Handed {
             descriptor: theirs,
             close_on_exec: wish.flags.contains(OFlags::CLOEXEC),
@@ -94,7 +97,8 @@ impl Trial<'_> {
             deferred.number == number as u32 && inode(&deferred.file) == inode(&closing)
         };
         let Some(at) = changes.deferred.iter().position(is_it) else { return Ok(Answer::GoOn) };
-        let Deferred { file, place, check, refusal, mode, present, .. } = changes.deferred.remove(at);
+        let Deferred { file, place, check, refusal, mode, present, may_be_empty, .. } =
+            changes.deferred.remove(at);
         let length = fstat(&file)?.st_size as u64;
         if length > LARGEST {
             return Err(Errno::FBIG);
@@ -108,7 +112,7 @@ impl Trial<'_> {
         }
         // A shell makes a copy of the descriptor and closes this one before anything is written. What
         // comes through the copy can no longer be checked, and must not vanish without a word.
-        if content == present {
+        if content == present && !may_be_empty {
             let refusal = Refusal { reason: COPIED.into(), ..refusal };
             self.record(ViolationKind::Write, place.full().to_string_lossy().into_owned(), &refusal);
             return Err(REFUSED);

@@ -3,6 +3,7 @@
 use super::act::Answer;
 use super::call::{Follow, PathArgument};
 use super::deeds::Deed;
+use super::naming::stands_already;
 use super::opening::kind_of;
 use super::resolve::{Led, Place, plain};
 use super::trial::{REFUSED, Trial};
@@ -86,6 +87,9 @@ impl Trial<'_> {
             Source::Place(old) if kind_of(old)? == FileType::Symlink => Naming::Symlink,
             _ => Naming::Moved,
         };
+        if let Err(answer) = stands_already(&new) {
+            return Ok(answer);
+        }
         match self.hear(ViolationKind::Create, &new_path, self.caller.broker.judge.name(&new_path, naming)) {
             Err(answer) => return Ok(answer),
             Ok(None) => {}

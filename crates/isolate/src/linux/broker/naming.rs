@@ -12,6 +12,15 @@ use rustix::fs::{
 use rustix::io::Errno;
 use stockade_policy::{Check, Naming, Refusal, ViolationKind};
 
+/// A name that is taken is not made, whatever the rules say of it: the kernel answers so before it looks at any
+/// wall, and nobody was refused anything.
+pub(super) fn stands_already(place: &Place) -> Result<(), Answer> {
+    match kind_of(place) {
+        Ok(_) => Err(Answer::Refused(Errno::EXIST)),
+        Err(_) => Ok(()),
+    }
+}
+
 impl Trial<'_> {
     pub(super) fn make_directory(mut self, path: PathArgument, mode: u32) -> Result<Answer, Errno> {
         let _changes = self.caller.broker.changes();
@@ -133,6 +142,7 @@ impl Trial<'_> {
 
     /// Judges a name that is about to come to be.
     pub(super) fn judge_new(&mut self, place: &Place, naming: Naming) -> Result<(), Answer> {
+        stands_already(place)?;
         let full = place.full();
         let judgement = self.caller.broker.judge.name(&full, naming);
         match self.hear(ViolationKind::Create, &full, judgement)? {

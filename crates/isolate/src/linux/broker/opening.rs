@@ -52,6 +52,11 @@ impl Wish {
         self.flags.contains(OFlags::TMPFILE)
     }
 
+    /// A new file, and a descriptor of it that no other program gets; a shell's redirection would.
+    fn makes_for_itself(&self, kind: ViolationKind) -> bool {
+        kind == ViolationKind::Create && self.flags.contains(OFlags::CLOEXEC)
+    }
+
     /// Nothing may stand there yet.
     fn is_new(&self) -> bool {
         self.flags.contains(OFlags::CREATE | OFlags::EXCL)
@@ -115,6 +120,8 @@ impl Trial<'_> {
             }
             match named {
                 Judgement::Free => (ViolationKind::Create, Judgement::Free),
+                // Nothing is opened, let alone written.
+                _ if wish.is_new() && exists() => return Err(Errno::EXIST),
                 _ if exists() => (ViolationKind::Write, judge.change(&full)),
                 judgement => (ViolationKind::Create, judgement),
             }
@@ -129,8 +136,9 @@ impl Trial<'_> {
                     return Ok(answer);
                 }
             }
-            // Others write git's files by accident or with intent, and should hear about it at once.
-            Ok(Some((_, refusal))) if !self.caller.is_git() => {
+            // Others write git's files by accident or with intent, and should hear about it at once. What makes
+            // new ones and keeps them for itself is git in another shape: a library in cargo, in an editor.
+            Ok(Some((_, refusal))) if !self.caller.is_git() && !wish.makes_for_itself(kind) => {
                 if let Err(answer) = self.refuse(kind, &full, refusal, REFUSED) {
                     return Ok(answer);
                 }

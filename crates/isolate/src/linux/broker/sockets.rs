@@ -80,8 +80,11 @@ impl Trial<'_> {
         let base = self.base_of(text)?;
         let Led::To(place) = self.caller.enter(base, text)? else { return Err(Errno::ACCESS) };
         self.caller.wear_mask()?;
-        if let Err(answer) = self.judge_new(&place, Naming::Special) {
-            return Ok(answer);
+        match self.judge_new(&place, Naming::Special) {
+            // What stands in the way of a socket has a name of its own.
+            Err(Answer::Refused(Errno::EXIST)) => return Err(Errno::ADDRINUSE),
+            Err(answer) => return Ok(answer),
+            Ok(()) => {}
         }
         let full = place.full();
         let subjects = || vec![(ViolationKind::Create, full)];

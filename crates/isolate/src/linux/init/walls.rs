@@ -27,15 +27,28 @@ pub(super) fn build(
     let cut_off = Attributes { set: 0, private: true, recursive: true };
     set_attributes(CWD, c"/", cut_off).during(Step::Root)?;
     let host = openat(CWD, c"/", PLACE, Mode::empty()).during(Step::Root)?;
-    take_trees(script, trees, &host)?;
-    let parts = Parts::take(&script.steps, &host)?;
+    let mut mapped = Some(mapped);
+    let mut take = || take_trees(script, trees, &host).and_then(|()| Parts::take(&script.steps, &host));
+    let parts = match take() {
+        // Until ids are mapped root has no rights over others' closed directories: whether it has them must not
+        // depend on who is faster.
+        Err(Failure { errno: Errno::ACCESS, .. }) => {
+            if let Some(mapped) = mapped.take() {
+                mapped().during(Step::Root)?;
+            }
+            take()?
+        }
+        taken => taken?,
+    };
     let unmasked =
         if script.asking == Switch::Allowed { Some(unmasked(&host).during(Step::Root)?) } else { None };
     let devices = devices::host_devices(&host).during(Step::Device)?;
     if let Root::Host(set) = script.root {
         set_attributes(CWD, c"/", Attributes { set, private: false, recursive: true }).during(Step::Root)?;
     }
-    mapped().during(Step::Root)?;
+    if let Some(mapped) = mapped {
+        mapped().during(Step::Root)?;
+    }
     let callers_umask = rustix::process::umask(Mode::empty());
     // The kernel gives a fresh /proc only while one that shows everything is still in sight.
     let proc = devices::new_proc().during(Step::Proc)?;

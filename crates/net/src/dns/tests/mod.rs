@@ -228,6 +228,19 @@ async fn a_name_that_may_be_asked_for_gets_an_address_and_no_lookup() {
 }
 
 #[tokio::test]
+async fn names_that_may_be_asked_for_leave_room_for_allowed_ones() {
+    let mut world = World::new(Switch::Allowed);
+    Arc::get_mut(&mut world).unwrap().names = Names::with_room(3, 1);
+    assert_eq!(ask(&world, "new.test", A).await, (RCODE::NoError, texts(&["198.18.0.1"])));
+    for other in ["more.test", "yet-more.test"] {
+        assert_eq!(ask(&world, other, A).await, (RCODE::NameError, vec![]));
+    }
+    assert_eq!(world.told(), ["more.test", "yet-more.test"]);
+    assert_eq!(ask(&world, "allow.test", A).await, (RCODE::NoError, texts(&["198.18.0.2"])));
+    assert_eq!(ask(&world, "new.test", A).await, (RCODE::NoError, texts(&["198.18.0.1"])));
+}
+
+#[tokio::test]
 async fn whoever_understands_it_is_told_why() {
     let world = World::new(Switch::Refused);
     let bytes = answer(&world, &extended(question("evil.test", A), 0)).await;

@@ -35,10 +35,29 @@ async fn all_who_wait_for_the_same_share_one_question() {
     sandbox.witness.answer(Reply::Deny, Duration::ZERO);
     assert!(is_reset(&all(&mut sandbox.connect().await).await));
     assert_eq!(sandbox.witness.asked.lock().unwrap().len(), 2);
-    // Whoever was asked has it on record; programs try again at once, and nobody is asked again for that.
-    assert!(is_reset(&all(&mut sandbox.connect().await).await));
-    assert_eq!(sandbox.witness.asked.lock().unwrap().len(), 2);
     assert!(sandbox.witness.causes().is_empty());
+}
+
+/// Whoever was asked has the attempt on record that the question was put for.
+#[tokio::test]
+async fn each_attempt_after_a_no_is_told() {
+    let sandbox = sandbox().await;
+    sandbox.witness.answer(Reply::Deny, Duration::from_millis(200));
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(sandbox.connect().await);
+    }
+    for client in &mut clients {
+        assert!(is_reset(&all(client).await));
+    }
+    assert_eq!(sandbox.witness.causes(), [Cause::NotListed; 2]);
+    // Programs try again at once, and nobody is asked again for that.
+    for _ in 0..2 {
+        assert!(is_reset(&all(&mut sandbox.connect().await).await));
+    }
+    assert_eq!(sandbox.witness.asked.lock().unwrap().len(), 1);
+    assert_eq!(sandbox.witness.causes(), [Cause::NotListed; 4]);
+    assert_eq!(sandbox.witness.records(5).await.len(), 5);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The HTTP roads with real sockets on loopback.
 
 mod broken;
+mod counted;
 mod crowds;
 mod echoes;
 mod forwarded;

@@ -1,6 +1,6 @@
 //! Requests out of TLS that was looked into.
 
-use super::{echo, gateway, until};
+use super::{PATIENCE, echo, gateway, until};
 use crate::credentials::{Secret, StandIn, VaultEntry};
 use crate::gateway::testing::plan;
 use crate::{Gateway, Termination, Vault};
@@ -14,7 +14,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use stockade_policy::{DomainPattern, GatewayPlan, Switch, TlsPlan};
+use stockade_policy::{DomainPattern, GatewayPlan, NetLimits, Switch, TlsPlan};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::client::TlsStream;
@@ -23,7 +23,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 /// A server, a gateway that looks into its TLS, and a client of both.
 struct Scene {
     client: TlsStream<TcpStream>,
-    _gateway: Gateway,
+    gateway: Gateway,
     _directory: tempfile::TempDir,
 }
 
@@ -45,7 +45,7 @@ async fn scene(server: &[u8], client: &[u8], trust: Trust, vault: Option<Vault>)
     let (gateway, mut tcp) = gateway(plan, Some(Arc::clone(&termination)), vault.map(Arc::new)).await;
     until(&mut tcp, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
     let client = trusting(&termination, client).connect(localhost(), tcp).await.unwrap();
-    Scene { client, _gateway: gateway, _directory: directory }
+    Scene { client, gateway, _directory: directory }
 }
 
 /// What every certificate here is for.
@@ -154,6 +154,37 @@ async fn the_second_version_on_one_side_or_both() {
             let text = String::from_utf8(text.to_vec()).unwrap();
             assert!(text.contains(path) && text.contains("body=hi"), "{text}");
         }
+    }
+}
+
+/// Sets a limit of 5000 bytes.
+fn limit(gateway: &Gateway) {
+    let limits = NetLimits { total_bytes: Some(5000), ..NetLimits::default() };
+    gateway.change(Arc::new(GatewayPlan { limits, ..plan(&["127.0.0.1"]) })).unwrap();
+}
+
+#[tokio::test]
+async fn heads_are_counted() {
+    let more = "x".repeat(6000);
+    let mut first = scene(b"http/1.1", b"http/1.1", Trust::Server, None).await;
+    limit(&first.gateway);
+    let request = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-More: {more}\r\n\r\n");
+    let heard = ask(&mut first.client, &request, "altogether\n");
+    let heard = tokio::time::timeout(PATIENCE, heard).await.expect("it was not refused");
+    assert!(heard.starts_with("HTTP/1.1 429 "), "{heard}");
+
+    for server in [b"h2".as_slice(), b"http/1.1"] {
+        let second = scene(server, b"h2", Trust::Server, None).await;
+        limit(&second.gateway);
+        let (send, connection) = h2::client::handshake(second.client).await.unwrap();
+        tokio::spawn(connection);
+        let mut statuses = Vec::new();
+        for length in [100, 6000] {
+            let request = Request::get("https://127.0.0.1/").header("x-more", &more[..length]);
+            let sent = send.clone().send_request(request.body(()).unwrap(), true);
+            statuses.push(sent.unwrap().0.await.unwrap().status().as_u16());
+        }
+        assert_eq!(statuses, [200, 429]);
     }
 }
 

@@ -1,6 +1,6 @@
 use super::judge_with;
-use crate::testing::{Tree, load, request, usual_tree};
-use crate::{Check, Flags, Judge, Judgement, Layer, Naming, Shape, Switch};
+use crate::testing::{Tree, inputs, load, request, usual_tree};
+use crate::{Check, Flags, Judge, Judgement, Layer, Naming, Policy, Shape, Switch};
 use Naming::{Directory, File, Moved, MovedDirectory, Special, Symlink, SymlinkBeside};
 
 /// What a judgement comes to.
@@ -34,6 +34,44 @@ fn tree() -> Tree {
 }
 
 #[test]
+fn git_is_protected_in_caches_too() {
+    const CACHE: &str = "/home/me/.cache/stockade/tools/1";
+    let tree = tree().directory(CACHE);
+    let mut inputs = inputs();
+    inputs.own.tool_cache = Some(CACHE.into());
+    let policy = Policy::load(inputs, &tree).unwrap();
+    let judge = Judge::new(&policy.plan(&request(), &tree).unwrap());
+    let bare = || Short::If(Check::BareRepository);
+    for (path, naming, wanted) in [
+        ("x/.git", Directory, Short::Free),
+        ("x/.git/hooks/pre-commit", File, Short::No),
+        ("x/.git/hooks/pre-commit.sample", File, Short::Free),
+        ("x/.git/config", Moved, Short::If(Check::GitConfig)),
+        ("x/.git", Symlink, Short::No),
+        ("x/HEAD", File, bare()),
+        ("x/objects", Directory, bare()),
+        ("cargo/git/db/HEAD", File, bare()),
+        ("cargo/git/db/a/b/refs", Directory, bare()),
+        ("cargo/git/db/a/HEAD", Moved, Short::Free),
+        ("cargo/git/db/a/objects", Directory, Short::Free),
+        ("cargo/git/db/a/config", Moved, Short::If(Check::GitConfig)),
+        ("cargo/git/db/a/hooks/pre-receive", File, Short::No),
+        ("cargo/git/db/a/hooks", MovedDirectory, Short::No),
+        ("xdg/nix/tarball-cache/hooks/update", File, Short::No),
+        // Packages bring what they like.
+        ("pip/.env", File, Short::Free),
+        ("npm/x/.vscode", Directory, Short::Free),
+        ("npm/x/hooks/pre-commit", File, Short::Free),
+        ("npm/x/config", File, Short::Free),
+    ] {
+        assert_eq!(named(&judge, &format!("{CACHE}/{path}"), naming), wanted, "{path} {naming:?}");
+    }
+    let [made, moved] = ["made", "cargo/git/db/moved"].map(|name| format!("{CACHE}/{name}"));
+    assert!(judge.must_search(made.as_ref(), moved.as_ref()));
+    assert!(judge.is_git_directory(moved.as_ref()) && !judge.is_git_directory(made.as_ref()));
+}
+
+#[test]
 fn inside_git_directories() {
     let judge = judge_with(Flags::default(), &tree());
     let config = || Short::If(Check::GitConfig);
@@ -63,6 +101,9 @@ fn inside_git_directories() {
         // Git's own trial of whether there are links.
         (".git/tAbCdEf", SymlinkBeside, Short::Free),
         (".git/__file_link123", SymlinkBeside, Short::Free),
+        (".git/_git2_5ba240ffece435a4", SymlinkBeside, Short::Free),
+        (".git/_git2_5ba240ffece435a4", Symlink, Short::No),
+        (".git/_git2_x.y", SymlinkBeside, Short::No),
         (".git/tAbCdEf", Symlink, Short::No),
         (".git/tAbCd.f", SymlinkBeside, Short::No),
         (".git/COMMIT_EDITMSG", Symlink, Short::No),

@@ -3,7 +3,9 @@
 mod ask;
 mod attacks;
 mod chain;
+mod chosen;
 mod deny;
+mod given;
 mod places;
 mod table;
 mod torture;

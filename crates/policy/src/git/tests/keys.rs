@@ -7,6 +7,16 @@ fn passes(text: &str) -> bool {
 }
 
 #[test]
+fn only_what_is_not_called_git_is_bare() {
+    let bare = one("core.bare", "true");
+    let at = |path: &str| GitPlaces { git_directory: path.into(), ..places() };
+    assert!(check_git_config(bare.as_bytes(), &at("/cache/cargo/git/db/x")).is_ok());
+    for path in ["/ws/.git", "/ws/.git/modules/x", "/ws/.Git"] {
+        assert!(check_git_config(bare.as_bytes(), &at(path)).is_err(), "{path}");
+    }
+}
+
+#[test]
 fn inert_keys_pass() {
     for (name, value) in [
         ("core.repositoryFormatVersion", "1"),
