@@ -5,6 +5,7 @@ mod planted;
 use crate::support::{Ran, World, each_caller, eventually};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -114,20 +115,25 @@ fn redirections_without_walls_lead_where_they_were_judged_to_lead() {
     });
 }
 
+/// A repository in a cache that would have git run something. No command can leave one there, so that this is about
+/// the second wall.
+fn plant(world: &World, owned: &Path) -> String {
+    let made =
+        world.run().shell("mkdir -p $XDG_CACHE_HOME/r/.git/{objects,refs} && cd $XDG_CACHE_HOME/r && pwd");
+    made.exits(0);
+    let place = made.out().trim().to_owned();
+    let git = Path::new(&place).join(".git");
+    world.file(git.join("HEAD"), "ref: refs/heads/x\n");
+    world.file(git.join("config"), format!("[core]\n\tfsmonitor = \"touch {}; false\"\n", owned.display()));
+    place
+}
+
 #[test]
 fn nothing_runs_without_walls_where_a_command_planted_a_repository() {
     each_caller(|world| {
         let file = world.settings(r#"{"excludedCommands": ["git status"]}"#);
         let owned = world.base.join("owned");
-        let plant = format!(
-            "mkdir -p $XDG_CACHE_HOME/r/.git/objects $XDG_CACHE_HOME/r/.git/refs && cd $XDG_CACHE_HOME/r && \
-             echo 'ref: refs/heads/x' > .git/HEAD && \
-             printf '[core]\\n\\tfsmonitor = \"touch {}; false\"\\n' > .git/config && pwd",
-            owned.display()
-        );
-        let planted = world.run().opt("--settings").opt(&file).shell(&plant);
-        planted.exits(0);
-        let place = planted.out().trim().to_owned();
+        let place = plant(world, &owned);
         let cwd = ["--cwd", &place];
         let ran = world.run().opt("--settings").opt(&file).opts(cwd).shell("git status");
         assert!(!owned.exists(), "{ran}");
@@ -144,16 +150,7 @@ fn runs_without_walls_stay_in_the_directory_they_were_judged_in() {
         let file = world.settings(r#"{"excludedCommands": ["git status", "cd:*"]}"#);
         let run = || world.run().opt("--settings").opt(&file);
         let owned = world.base.join("owned");
-        let planted =
-            run().shell("mkdir -p $XDG_CACHE_HOME/r/.git/{objects,refs} && cd $XDG_CACHE_HOME/r && pwd");
-        planted.exits(0);
-        let place = planted.out().trim().to_owned();
-        let plant = format!(
-            "cd {place} && echo 'ref: refs/heads/x' > .git/HEAD && \
-             printf '[core]\\n\\tfsmonitor = \"touch {}; false\"\\n' > .git/config",
-            owned.display()
-        );
-        run().shell(&plant).exits(0);
+        let place = plant(world, &owned);
         let within = world.dir("d");
         // A process inside puts a directory and a link to the planted one in turns where the command runs.
         let flip = format!(

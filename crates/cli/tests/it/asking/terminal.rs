@@ -16,7 +16,9 @@ fn mkdir(path: &std::path::Path) -> String {
 fn a_person_says_yes_and_no() {
     each_caller(|world| {
         let path = |name: &str| world.outside.join(name);
-        let script = ["yes", "no", "enter", "kept"].map(|name| mkdir(&path(name))).join("; ");
+        let script = ["yes", "no", "enter", "kept"].map(|name| mkdir(&path(name)));
+        // What a command has printed is shown before a question that comes a moment later, not one at the same time.
+        let script = script.join("; sleep 0.4; ");
         let mut person = Person::new();
         let live = person.watches(world.run()).opt("-c").opt(script).start_words();
         let question = person.answers("o");
