@@ -4,6 +4,7 @@ use crate::args::ExplainArgs;
 use crate::voice::{Voice, harmless};
 use crate::{print, refuse};
 use std::fmt::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use stockade::{Answer, Explanation, HostExplanation, RealFiles};
@@ -40,7 +41,9 @@ pub(crate) fn main(args: ExplainArgs) -> ExitCode {
         (true, true) => &["read", "write"],
     };
     let told = explanations.iter().zip(&subjects).map(|(explained, subject)| match explained {
-        Explained::Path(explanation) => text(explanation, shown) + &host_hint(subject),
+        Explained::Path(explanation) => {
+            text(explanation, shown) + &host_hint(subject) + socket_hint(explanation)
+        }
         Explained::Host(explanation) => host_text(explanation),
     });
     print::text(&harmless(&told.collect::<String>()))
@@ -95,6 +98,17 @@ fn host_hint(subject: &Path) -> String {
             format!("  {name} was read as a path; to ask about the host, write {name}:443\n")
         }
         _ => String::new(),
+    }
+}
+
+/// Connecting to a socket is another matter than reading or writing a file.
+fn socket_hint(explanation: &Explanation) -> &'static str {
+    let found = std::fs::symlink_metadata(&explanation.resolved);
+    match found.is_ok_and(|found| found.file_type().is_socket()) {
+        true => {
+            "  it is a socket: only those that allowUnixSockets or --allow-unix names can be connected to\n"
+        }
+        false => "",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::place::{Place, PlaceError};
 use crate::descriptor::{Wanted, check};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use stockade::{Event, Mount, Outlet};
@@ -87,6 +87,11 @@ fn create(path: &Path, mounts: &[Mount]) -> Result<(OwnedFd, Option<PathBuf>), P
         | OFlags::NOCTTY;
     let place = Place::find(path, mounts)?;
     let opened = rustix::fs::openat(&place.directory, &place.name, flags, Mode::from_raw_mode(0o644))?;
+    let found = rustix::fs::fstat(&opened)?;
+    // An earlier command may have given it a second one, which nothing protects.
+    if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_nlink > 1 {
+        return Err(PlaceError::Names(found.st_nlink));
+    }
     Ok((opened, place.exposed(mounts)))
 }
 
@@ -106,6 +111,16 @@ mod tests {
             std::fs::read_to_string(path).unwrap(),
             "{\"type\":\"started\",\"sandbox\":\"s\",\"pid\":2}\n{\"type\":\"truncated\",\"limit\":10}\n"
         );
+    }
+
+    #[tokio::test]
+    async fn other_names_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("events");
+        std::fs::write(&path, "").unwrap();
+        std::fs::hard_link(&path, place.path().join("other")).unwrap();
+        let error = EventLog::open(EventsPlace::File(path), &[]).err().unwrap();
+        assert!(error.to_string().contains("it has 2 names"), "{error}");
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ pub(super) struct Place {
 pub(crate) enum PlaceError {
     #[error("{} is a symbolic link in a directory that commands may write, and may lead anywhere", .0.display())]
     Link(PathBuf),
+    #[error("it has {0} names, and under another one a command could write it")]
+    Names(u64),
     #[error(transparent)]
     System(#[from] io::Error),
 }
@@ -41,6 +43,7 @@ impl PlaceError {
             Self::Link(_) => {
                 "\nhint: an earlier command may have made it; name the directory it leads to, or remove it"
             }
+            Self::Names(_) => "\nhint: remove the file, so that a new one is made",
             Self::System(error) if error.raw_os_error() == Some(libc::ELOOP) => {
                 "\nhint: it is a symbolic link; name the file itself, or use fd:N"
             }

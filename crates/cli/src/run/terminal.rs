@@ -3,6 +3,7 @@
 use super::raw::Raw;
 use super::wiring::TerminalUse;
 use crate::ask::Stage;
+use crate::stderr::Haste;
 use rustix::termios::isatty;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -107,13 +108,16 @@ impl Terminal {
         }
     }
 
-    /// Shows the last words and gives the caller's terminal back.
-    pub(super) async fn end(mut self) {
+    /// Shows the last words and gives the caller's terminal back. In haste a reader who does not read is not waited
+    /// for.
+    pub(super) async fn end(mut self, haste: Haste) {
         if let Some(input) = &self.input {
             input.abort();
         }
-        if !self.hung_up {
-            let _ = tokio::time::timeout(LAST_WORDS, &mut self.output).await;
+        match (self.hung_up, haste) {
+            (true, _) => {}
+            (false, Haste::None) => drop((&mut self.output).await),
+            (false, Haste::Great) => drop(tokio::time::timeout(LAST_WORDS, &mut self.output).await),
         }
     }
 

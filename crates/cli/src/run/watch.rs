@@ -1,17 +1,22 @@
 //! Follows a running command to its end.
 
+use super::closing::haste_of;
 use super::events::EventLog;
 use super::reloads::Reloads;
 use super::review::Reviewing;
 use super::shown::Shown;
 use super::signals::Signals;
 use super::terminal::{Said, Terminal};
+use crate::stderr::Haste;
 use std::time::Duration;
 use stockade::{Event, Notice, Outcome, Running};
 use tokio::time::{Instant, sleep_until};
 
 /// A cancelled command is killed after two seconds; then only a reader that does not read can hold us.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long the last lines of a run that was ended may take to be read.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// How it ended.
 pub(super) enum End {
@@ -78,11 +83,19 @@ pub(super) async fn watch(
         _ = signals.next() => {}
         () = until(cancelled) => {}
     }
+    let haste = match &end {
+        End::Told(outcome, _) => haste_of(outcome),
+        End::GivenUp(_) | End::Lost => Haste::Great,
+    };
     if let Some(terminal) = terminal {
-        terminal.end().await;
+        tokio::select! {
+            () = terminal.end(haste) => {}
+            _ = signals.next() => {}
+        }
     }
     if let Some(log) = log {
-        let _ = tokio::time::timeout(PATIENCE, log.flush()).await;
+        let patience = if haste == Haste::Great { LAST_LINES } else { PATIENCE };
+        let _ = tokio::time::timeout(patience, log.flush()).await;
     }
     end
 }

@@ -280,6 +280,10 @@ fn quiet_and_verbose() {
 #[test]
 fn a_host_that_was_read_as_a_path_is_told() {
     each_caller(|world| {
+        let socket = world.ws.join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let ran = world.stockade().opts(["explain", "socket"]).go();
+        assert!(ran.out().contains("it is a socket") && ran.out().contains("--allow-unix"), "{ran}");
         let ran = world.stockade().opts(["explain", "evil.test"]).go();
         ran.exits(0);
         assert!(ran.out().contains("evil.test was read as a path"), "{ran}");

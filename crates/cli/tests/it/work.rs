@@ -119,6 +119,12 @@ fn git_in_a_fresh_directory() {
         );
         let ran = works(world, "git log --format=%s");
         assert_eq!(ran.out(), "third\nsecond\nfirst\n", "{ran}");
+        let ran = works(
+            world,
+            "mkdir c; cp -a .git c/; cd c; git log --format=%s -1; git worktree add -q ../d; git worktree list | wc -l",
+        );
+        assert_eq!(ran.out(), "third\n2\n", "{ran}");
+        assert!(!ran.err().contains("refused"), "{ran}");
     });
 }
 

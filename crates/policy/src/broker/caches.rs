@@ -12,9 +12,15 @@ static REPOSITORIES: LazyLock<Vec<Vec<Box<str>>>> = LazyLock::new(|| {
 
 /// Whether a path of these names below a cache is that of a repository, whatever is there.
 pub(super) fn holds_repository(names: &[&[u8]]) -> bool {
+    !names.is_empty() && REPOSITORIES.iter().any(|place| place.len() == names.len() && begins(place, names))
+}
+
+/// Whether repositories may lie further down.
+pub(super) fn leads_to_repository(names: &[&[u8]]) -> bool {
+    !names.is_empty() && REPOSITORIES.iter().any(|place| place.len() > names.len() && begins(place, names))
+}
+
+fn begins(place: &[Box<str>], names: &[&[u8]]) -> bool {
     let fits = |known: &str, name: &[u8]| known == ANY || known.as_bytes() == name;
-    let is = |place: &Vec<Box<str>>| {
-        place.len() == names.len() && place.iter().zip(names).all(|(known, name)| fits(known, name))
-    };
-    !names.is_empty() && REPOSITORIES.iter().any(is)
+    place.iter().zip(names).all(|(known, name)| fits(known, name))
 }

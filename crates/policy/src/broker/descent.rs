@@ -17,6 +17,8 @@ pub(super) struct Place<'p> {
     pub(super) writable: bool,
     /// In a cache of tools: what holds there of mandatory protection is about git.
     pub(super) cached: bool,
+    /// In a cache, above a place of repositories.
+    pub(super) leads_to_repository: bool,
     /// Inside node_modules.
     pub(super) modules: bool,
     /// The sandbox's own file system: the host's rules are not about it.
@@ -94,6 +96,7 @@ impl Table {
             anywhere: descent.anywhere,
             writable: descent.writable,
             cached: descent.cached,
+            leads_to_repository: caches::leads_to_repository(&in_cache),
             modules: descent.modules,
             private: descent.private,
             refuses_below: later.or(node.and_then(|node| node.refuses_below)),

@@ -17,6 +17,8 @@ const HOOK: &str = "git on the host would run it: only samples may be made here"
 const REDIRECT: &str = "it would send git on the host to other settings and hooks";
 const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
 const ADDRESS: &str = "an address that git on the host would follow may name a program";
+const WORKTREE: &str = "a work tree's part of a repository has no objects, settings and hooks of its own: with them git \
+                        on the host would take it for a repository";
 const POINTER: &str = "a .git that is not a new directory may only point to a protected git directory";
 const LINK: &str = "git on the host would follow the link, and write or read what it leads to";
 const BARE: &str = "together with what lies beside it git on the host would take it for a repository";
@@ -32,6 +34,8 @@ enum Meaning {
         of_worktree: bool,
     },
     WorktreePointer,
+    /// What would make a work tree's part of a repository one of its own.
+    InWorktree,
     Attributes,
     /// An address in the old style.
     Address,
@@ -86,6 +90,7 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
             let rule = table.git_rule("worktrees/*/gitdir").unwrap_or(git);
             content(act, Check::WorktreePointer, protected(Some(table.quote(rule)), REDIRECT))
         }
+        Meaning::InWorktree => refuse("worktrees/*/commondir", WORKTREE),
         Meaning::CommonDir { of_worktree: false } => refuse("commondir", REDIRECT),
         Meaning::Attributes => refuse("info/attributes", ATTRIBUTES),
         Meaning::Address => refuse("remotes/*", ADDRESS),
@@ -134,6 +139,7 @@ fn meaning(below: &[&[u8]]) -> Meaning {
             [b"commondir", ..] => Meaning::CommonDir { of_worktree: true },
             [b"gitdir", ..] => Meaning::WorktreePointer,
             [b"config.worktree", ..] => Meaning::Config,
+            [b"objects" | b"config" | b"hooks", ..] => Meaning::InWorktree,
             _ => Meaning::Other,
         },
         _ => in_repository(below),
@@ -143,7 +149,8 @@ fn meaning(below: &[&[u8]]) -> Meaning {
 fn in_repository(below: &[&[u8]]) -> Meaning {
     match below {
         [b"hooks"] => Meaning::Hooks,
-        [b"hooks", name] => Meaning::Hook { sample: name.ends_with(b".sample") },
+        // No hook's name begins with a dot, but those under which programs write before they rename do.
+        [b"hooks", name] => Meaning::Hook { sample: name.ends_with(b".sample") || name.starts_with(b".") },
         [b"hooks", ..] => Meaning::Hook { sample: false },
         [b"config" | b"config.worktree", ..] => Meaning::Config,
         [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
@@ -157,7 +164,10 @@ fn in_repository(below: &[&[u8]]) -> Meaning {
 /// A submodule's name may have slashes, so its git directory may begin anywhere.
 fn in_modules(below: &[&[u8]]) -> Meaning {
     for at in 0..below.len() {
-        if let [b"worktrees", _, b"commondir" | b"gitdir" | b"config.worktree", ..] = &below[at..] {
+        if let [b"worktrees", _, name, ..] = &below[at..]
+            && [&b"commondir"[..], b"gitdir", b"config.worktree", b"objects", b"config", b"hooks"]
+                .contains(name)
+        {
             return meaning(&below[at..]);
         }
         match in_repository(&below[at..]) {

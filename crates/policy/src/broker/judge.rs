@@ -85,7 +85,7 @@ impl Judge {
         let rules_differ = (to.anywhere && !from.anywhere)
             || (to.writable && !from.writable)
             || (from.modules && !to.modules && !self.table.outside_modules.is_empty());
-        let git = to.in_git.is_some() || from.in_git.is_some();
+        let git = [&from, &to].iter().any(|place| place.in_git.is_some() || place.leads_to_repository);
         !to.private && (rules_differ || git || to.refuses_below.is_some() || to.protected_root)
     }
 

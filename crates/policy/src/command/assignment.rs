@@ -76,10 +76,13 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether what reads the value may put something else in the place of a part of it.
+/// Whether what reads the value may put something else in the place of a part of it, or, as make does, paste it into
+/// the text of a command.
 fn may_mean_more(value: &str) -> bool {
     let dollar = |rest: &str| {
         rest.starts_with(|next: char| next.is_ascii_alphabetic() || matches!(next, '_' | '{' | '(' | '$'))
     };
-    value.contains(['`']) || value.contains("~+") || value.split('$').skip(1).any(dollar)
+    value.contains(['`', ';', '|', '&', '<', '>', '\n'])
+        || value.contains("~+")
+        || value.split('$').skip(1).any(dollar)
 }

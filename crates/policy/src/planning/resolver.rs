@@ -2,7 +2,7 @@
 
 use super::mounts::Layout;
 use crate::{Files, MaskLook, Mount, MountKind};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 /// Services that look up names for whoever reaches their socket: the C library asks them before it reads
@@ -15,6 +15,8 @@ const ANSWERERS: [&str; 5] = [
     "/run/avahi-daemon/socket",
 ];
 const CONFIGURATION: &str = "/etc/resolv.conf";
+const HOSTS: &str = "/etc/hosts";
+const OWN_NAME: &str = "/etc/hostname";
 /// Any address would do: all of them lead to the gateway's resolver.
 const OURS: &str = "nameserver 127.0.0.1\n";
 
@@ -29,6 +31,36 @@ pub(super) fn lay(layout: &mut Layout, files: &dyn Files) {
         }
     }
     lay_configuration(layout, files);
+    lay_hosts(layout, files);
+}
+
+/// The host's table of names would answer before the resolver is asked, and nobody would know which name a connection
+/// is for. The gateway looks there itself, for names that are allowed.
+fn lay_hosts(layout: &mut Layout, files: &dyn Files) {
+    let Ok(path) = files.resolve(Path::new(HOSTS)) else { return };
+    let Ok(table) = files.read(&path) else { return };
+    let own = files.read(Path::new(OWN_NAME)).unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
+    let local = local_names(&table, String::from_utf8_lossy(&own).trim());
+    if local.len() != table.lines().count() && layout.shows(&path) {
+        let kind = MountKind::Content { data: (local.join("\n") + "\n").into(), mode: 0o444 };
+        layout.cover(Mount { path, kind, rule: None });
+    }
+}
+
+/// The lines about this machine itself, and those about nobody.
+fn local_names<'t>(table: &'t str, own: &str) -> Vec<&'t str> {
+    let is_local = |line: &&str| {
+        let entry = line.split('#').next().unwrap_or_default();
+        let mut words = entry.split_ascii_whitespace();
+        match words.next().map(str::parse::<IpAddr>) {
+            None => true,
+            Some(Ok(address)) if address.is_loopback() || address.is_unspecified() => true,
+            Some(Ok(address)) if address.is_multicast() => true,
+            Some(_) => !own.is_empty() && words.any(|name| name == own),
+        }
+    };
+    table.lines().filter(is_local).collect()
 }
 
 /// A configuration without a server that can be reached inside is replaced.
@@ -52,4 +84,18 @@ fn names_a_server(configuration: &str) -> bool {
         words.next() == Some("nameserver")
             && words.next().is_some_and(|address| address.parse::<Ipv4Addr>().is_ok())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local_names;
+
+    #[test]
+    fn other_machines_are_left_to_the_resolver() {
+        let table = "127.0.0.1 localhost\n::1 localhost ip6-localhost\n\n# others\nff02::1 ip6-allnodes\n\
+                     0.0.0.0 tracker.test\n10.0.0.7 db.test db # ours\n172.17.0.2 me\nnonsense x\n";
+        let expected = "127.0.0.1 localhost\n::1 localhost ip6-localhost\n\n# others\nff02::1 ip6-allnodes\n\
+                        0.0.0.0 tracker.test\n172.17.0.2 me";
+        assert_eq!(local_names(table, "me").join("\n"), expected);
+    }
 }

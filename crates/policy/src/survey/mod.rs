@@ -84,6 +84,10 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
                                 policy.book.quote(id)
                             }) => {}
                     Ok(found) => {
+                        let person = policy.book.layer(id) > Layer::Preset;
+                        if person && matches!(rule.list, List::DenyRead | List::DenyWrite) {
+                            survey.warn_about_own(path, found.identity.kind, || policy.book.quote(id));
+                        }
                         survey.guard_way(files, id, rule.list, path, Some(&found.path));
                         add_literal(&mut survey, &mut walk, id, rule.list, found);
                     }
@@ -129,7 +133,8 @@ fn opens(list: List) -> bool {
 
 /// Lists whose rules must find the same file the next time.
 fn guards(list: List) -> bool {
-    matches!(list, List::DenyRead | List::DenyWrite | List::DenyExecute | List::Protected | List::Checked)
+    use List::{Checked, DenyExecute, DenyRead, DenyWrite, Own, Protected};
+    matches!(list, DenyRead | DenyWrite | DenyExecute | Protected | Checked | Own)
 }
 
 fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list: List, found: Located) {

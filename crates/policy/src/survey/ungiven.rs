@@ -53,6 +53,14 @@ impl Ungiven {
 }
 
 impl Survey {
+    /// A rule that refuses what the sandbox has of its own would be thought to hold.
+    pub(super) fn warn_about_own(&mut self, path: &Path, kind: FileKind, rule: impl FnOnce() -> RuleRef) {
+        if matches!(Ungiven::of(path, kind), Some(Ungiven::OwnDevice | Ungiven::OwnProc)) {
+            let text = format!("{} has no effect: the sandbox has a /dev and a /proc of its own", rule());
+            self.notices.push(Notice { text, weight: NoticeWeight::Warning });
+        }
+    }
+
     /// Whether a rule that gives something names what no rule can give. A mount of it would only break the start.
     pub(super) fn is_ungiven(
         &mut self,

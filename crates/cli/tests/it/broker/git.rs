@@ -324,3 +324,28 @@ fn hooks_settings_and_programs_of_nested_repositories() {
         assert_eq!(fs::read_to_string(world.ws.join("app/tools/conv")).unwrap(), "cat");
     });
 }
+
+/// Ways to make a repository of a work tree's part of one.
+const WORKTREES: [&str; 4] = [
+    "d=r/.git/worktrees/e; mkdir -p $d/objects $d/refs $d/hooks; cp evil $d/hooks/post-receive; echo 'ref: x' > $d/HEAD",
+    "mkdir -p w/e/objects w/e/refs w/e/hooks; cp evil w/e/config; mv w r/.git/worktrees; echo 'ref: x' > r/.git/worktrees/e/HEAD",
+    "d=r/.git/modules/q/worktrees/z; mkdir -p $d/refs; mkdir $d/objects; echo 'ref: x' > $d/HEAD",
+    "mkdir -p r/.git/worktrees/e; cp evil r/.git/worktrees/e/config",
+];
+
+#[test]
+fn a_work_trees_part_does_not_become_a_repository() {
+    each_caller(|world| {
+        for trick in WORKTREES {
+            world.run().shell("rm -rf r w; git init -q r; echo x > evil").exits(0);
+            let ran = reported(world).shell(trick);
+            for dir in ["r/.git/worktrees/e", "r/.git/modules/q/worktrees/z"] {
+                let dir = world.ws.join(dir);
+                let stands = |name: &str| dir.join(name).exists();
+                assert!(!stands("config") && !stands("hooks/post-receive"), "{trick}{ran}");
+                assert!(!(stands("HEAD") && stands("objects") && stands("refs")), "{trick}{ran}");
+            }
+            assert!(!Records::of(world).all().is_empty(), "{trick}{ran}");
+        }
+    });
+}

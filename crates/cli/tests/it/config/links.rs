@@ -40,6 +40,26 @@ fn the_users_file_behind_links_stays_as_it_is() {
     });
 }
 
+/// A link on the way to our own directories leads to settings, grants and records: another one would lead to others.
+#[test]
+fn links_on_the_way_to_our_own_directories_stay_as_they_are() {
+    each_caller(|world| {
+        let hops = [(".config", "stockade"), (".local", "state/stockade")].map(|(name, below)| {
+            world.dir(format!("dots/real{name}/{below}"));
+            let hop = world.link(format!("real{name}"), world.ws.join(format!("dots/hop{name}")));
+            world.link(&hop, world.home.join(name));
+            (name, hop)
+        });
+        world.give_all(&world.ws);
+        for (name, hop) in hops {
+            let script = format!("mkdir -p ev; ln -sfn ../ev '{0}'; rm -f '{0}'; mv '{0}' x", hop.display());
+            let ran = world.run().shell(&script);
+            assert_eq!(fs::read_link(&hop).expect("a link").to_str(), Some(&*format!("real{name}")), "{ran}");
+            assert_ne!(ran.code(), 0, "{ran}");
+        }
+    });
+}
+
 #[test]
 fn a_projects_file_behind_a_link_stays_as_it_is() {
     each_caller(|world| {

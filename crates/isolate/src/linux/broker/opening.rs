@@ -52,9 +52,10 @@ impl Wish {
         self.flags.contains(OFlags::TMPFILE)
     }
 
-    /// A new file, and a descriptor of it that no other program gets; a shell's redirection would.
+    /// A new file, by a program that writes and closes it itself: `cp`, or one whose descriptor no other program
+    /// gets. A shell's redirection would be neither.
     fn makes_for_itself(&self, kind: ViolationKind) -> bool {
-        kind == ViolationKind::Create && self.flags.contains(OFlags::CLOEXEC)
+        kind == ViolationKind::Create && self.flags.intersects(OFlags::CLOEXEC | OFlags::EXCL)
     }
 
     /// Nothing may stand there yet.

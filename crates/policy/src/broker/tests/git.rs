@@ -68,6 +68,17 @@ fn git_is_protected_in_caches_too() {
     }
     let [made, moved] = ["made", "cargo/git/db/moved"].map(|name| format!("{CACHE}/{name}"));
     assert!(judge.must_search(made.as_ref(), moved.as_ref()));
+    for (from, to, wanted) in [
+        ("cargo/git", "cargo/g2", true),
+        ("cargo", "other", true),
+        ("d", "go-mod/cache", true),
+        ("xdg", "y", true),
+        ("cargo/registry", "cargo/r2", false),
+        ("npm/a", "npm/b", false),
+    ] {
+        let [from, to_path] = [from, to].map(|name| format!("{CACHE}/{name}"));
+        assert_eq!(judge.must_search(from.as_ref(), to_path.as_ref()), wanted, "{from} {to}");
+    }
     assert!(judge.is_git_directory(moved.as_ref()) && !judge.is_git_directory(made.as_ref()));
 }
 
@@ -92,6 +103,15 @@ fn inside_git_directories() {
         (".git/config", Directory, Short::No),
         (".git/config", Special, Short::No),
         (".git/config.lock", File, Short::Free),
+        (".git/hooks/.pre-commit.sample.XyZ123", File, Short::Free),
+        (".git/worktrees/w/HEAD", File, Short::Free),
+        (".git/worktrees/w/refs", Directory, Short::If(Check::BareRepository)),
+        (".git/worktrees/w/objects", Directory, Short::No),
+        (".git/worktrees/w/config", File, Short::No),
+        (".git/worktrees/w/hooks", Directory, Short::No),
+        (".git/worktrees/w/hooks/post-receive", Moved, Short::No),
+        (".git/modules/q/worktrees/z/objects", Directory, Short::No),
+        (".git/modules/q/worktrees/z/config", Moved, Short::No),
         (".git/config.worktree", Moved, config()),
         (".git/commondir", File, Short::No),
         (".git/info/attributes", File, Short::No),
