@@ -11,5 +11,6 @@ mod programs;
 mod records;
 mod sockets;
 mod spellings;
+mod submodules;
 mod swaps;
 mod tracing;

@@ -284,13 +284,14 @@ impl Follower {
             Stream::Stderr => &mut self.pump.stderr,
         };
         let Some(open) = pipe else { return false };
-        let mut data = vec![0; CHUNK];
-        match open.try_read(&mut data) {
+        // Not zeroed: only what is read is ever touched.
+        let mut data = Vec::with_capacity(CHUNK);
+        match open.try_read_buf(&mut data) {
             Ok(0) => {
                 *pipe = None;
                 return false;
             }
-            Ok(length) => data.truncate(length),
+            Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
             Err(_) => {
                 *pipe = None;

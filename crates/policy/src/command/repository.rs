@@ -5,6 +5,7 @@
 
 use super::ground::{Ground, Stands};
 use super::part::Word;
+use crate::git::git_config_worktree;
 use crate::load::git_directories;
 use crate::{FileKind, Opens};
 use std::path::{Path, PathBuf};
@@ -99,6 +100,9 @@ impl Ground<'_> {
             if looked > MOST_DIRECTORIES {
                 return Some("there are too many git directories to look at".to_owned());
             }
+            if let Some(reason) = self.misled(&directory) {
+                return Some(reason);
+            }
             let Ok(names) = self.files.list(&directory) else {
                 return Some(format!("{} cannot be listed", directory.display()));
             };
@@ -125,6 +129,17 @@ impl Ground<'_> {
             }
         }
         None
+    }
+}
+
+impl Ground<'_> {
+    /// A work tree that git would enter through a link. No command can lay one there any more, but may have before.
+    fn misled(&self, git_directory: &Path) -> Option<String> {
+        let settings = self.files.read(&git_directory.join("config")).ok()?;
+        let tree = git_config_worktree(&settings, git_directory)?;
+        let real = self.files.resolve(&tree).ok()?;
+        let (from, to) = (tree.display(), real.display());
+        (real != tree).then(|| format!("git would follow a link from the work tree {from} to {to}"))
     }
 }
 

@@ -13,8 +13,9 @@ const DEEPEST: usize = 16;
 /// More commands in one text are not looked at.
 pub(super) const MOST_PARTS: usize = 1000;
 
-/// Longer numbers of descriptors are words to some shells.
-const LONGEST_NUMBER: usize = 3;
+/// Longer numbers of descriptors are words to some shells. And from a hundred on stand the files of redirections that
+/// were opened beforehand: whoever could name one would have them lead elsewhere.
+const LONGEST_NUMBER: usize = 1;
 
 /// Words that begin something other than a simple command.
 const RESERVED: [&str; 21] = [

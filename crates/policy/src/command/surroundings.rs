@@ -122,7 +122,7 @@ const OBEYED: [&str; 28] = [
 pub(super) struct Surroundings<'a> {
     pub(super) lookup: Lookup<'a>,
     pub(super) place: Place,
-    /// The variables that programs obey.
+    /// The variables that programs are known to obey: theirs are relative paths and mere names, too.
     pub(super) listed: &'a [String],
     /// Those of them that no program obeys, but for a few.
     pub(super) merely_named: &'a [MerelyNamed],
@@ -139,20 +139,23 @@ impl Surroundings<'_> {
     pub(super) fn objection(&self) -> Option<String> {
         self.lookup.request.environment.iter().find_map(|(name, value)| {
             let name = name.to_str()?;
-            let obeyed = !NOT_OBEYED.contains(&name)
-                && fits_one(self.listed, name)
-                && !self.merely_named.iter().any(|known| {
-                    let more = known.programs.iter().any(|program| self.words.contains(program));
-                    !more && fits_one(&known.variables, name)
-                });
-            if !obeyed {
+            let merely_named = self.merely_named.iter().any(|known| {
+                let more = known.programs.iter().any(|program| self.words.contains(program));
+                !more && fits_one(&known.variables, name)
+            });
+            if NOT_OBEYED.contains(&name) || merely_named {
                 return None;
             }
             let value = value.to_string_lossy();
             if name == TRACE_PROMPT {
                 return value.contains(['`', '(']).then(|| format!("{name} is set and may run commands"));
             }
-            match self.planted(name, &value)? {
+            // Nobody knows all variables of all programs, but a path is a path.
+            let planted = match fits_one(self.listed, name) {
+                true => self.planted(name, &value)?,
+                false => self.planted_word(name, &value, Relative::No)?,
+            };
+            match planted {
                 "" => Some(format!("{name} is set and has an empty part, which is the working directory")),
                 piece => Some(format!("{name} is set and leads to {piece}, which commands can change")),
             }

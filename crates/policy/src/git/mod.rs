@@ -29,4 +29,4 @@ pub(crate) use lead::{Lead, LeadKind, git_config_leads};
 pub use places::GitPlaces;
 pub use pointer::{check_git_pointer, check_worktree_commondir, check_worktree_pointer};
 pub use refusal::GitRefusal;
-pub use worktree::git_config_worktree;
+pub use worktree::{git_config_with_relative_worktree, git_config_worktree, git_module_owner};

@@ -17,14 +17,20 @@ use tokio::io::unix::AsyncFd;
 /// What one pipe holds by default; larger steps would only wait.
 pub(crate) const STEP: usize = 64 << 10;
 
+/// What most commands never say more than; a whole step is memory that has to be made first.
+const FIRST_STEP: usize = 4 << 10;
+
 /// Copies until the input ends or either side fails.
 pub(crate) async fn copy(mut from: Inlet, mut to: Outlet) {
-    let mut buffer = vec![0; STEP];
+    let mut buffer = vec![0; FIRST_STEP];
     // A failed read is the end of the input, and a failed write means that nobody listens any more:
     // dropping both ends tells the command in the way it would have learnt it without us.
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
         if to.write_all(&buffer[..count]).await.is_err() {
             break;
+        }
+        if count == buffer.len() {
+            buffer.resize(STEP, 0);
         }
     }
 }

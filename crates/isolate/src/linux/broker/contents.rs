@@ -3,6 +3,7 @@
 //! What is checked is a copy nobody else can write to, and that copy gets the name.
 
 use super::act::Answer;
+use super::caller::PLACE;
 use super::opening::{kind_of, read_whole};
 use super::process::Broker;
 use super::resolve::{Place, plain};
@@ -12,20 +13,27 @@ use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, linkat, openat2, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use stockade_policy::{
     BrokerPlan, Check, GitPlaces, GitRefusal, MountKind, Refusal, ViolationKind, check_git_config_change,
-    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
+    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_with_relative_worktree,
+    git_config_worktree,
 };
 
 /// Larger files are neither configuration nor pointers.
 pub(super) const LARGEST: u64 = 1024 * 1024;
 
 impl Broker {
-    /// Whether content may stand under this name.
-    pub(super) fn check(&self, check: Check, place: &Place, content: &[u8]) -> Result<(), GitRefusal> {
+    /// Whether content may stand under this name; in which form.
+    pub(super) fn check<'c>(
+        &self,
+        check: Check,
+        place: &Place,
+        content: &'c [u8],
+    ) -> Result<Cow<'c, [u8]>, GitRefusal> {
         let file = place.full();
         let places = GitPlaces {
             writable: self.plan.broker.as_ref().map(BrokerPlan::git_roots).unwrap_or_default(),
@@ -36,28 +44,32 @@ impl Broker {
             Check::GitConfig => {
                 let old = read_whole(place, LARGEST).unwrap_or_default();
                 check_git_config_change(&old, content, &places)?;
-                self.check_worktree(place, content)
+                let content = git_config_with_relative_worktree(content, &place.path)?;
+                self.check_worktree(place, &old, &content)?;
+                return Ok(content);
             }
-            Check::GitPointer => check_git_pointer(content, &file, &places),
-            Check::WorktreeCommonDir => check_worktree_commondir(content),
-            Check::WorktreePointer => check_worktree_pointer(content, &file, &places),
-            Check::BareRepository => Ok(()),
+            Check::GitPointer => check_git_pointer(content, &file, &places)?,
+            Check::WorktreeCommonDir => check_worktree_commondir(content)?,
+            Check::WorktreePointer => check_worktree_pointer(content, &file, &places)?,
+            Check::BareRepository => {}
         }
+        Ok(Cow::Borrowed(content))
     }
 
-    /// The directory a configuration names as its worktree must not be reached through a link: git on the
-    /// host would write wherever the link leads.
-    fn check_worktree(&self, place: &Place, content: &[u8]) -> Result<(), GitRefusal> {
+    /// The directory a configuration names as its worktree must be there and not be reached through a link: git on
+    /// the host would write wherever the link leads. One that was named before may be gone; nothing but a
+    /// directory comes back in its place.
+    fn check_worktree(&self, place: &Place, old: &[u8], content: &[u8]) -> Result<(), GitRefusal> {
         let Some(tree) = git_config_worktree(content, &place.path) else { return Ok(()) };
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        match openat2(rustix::fs::CWD, &tree, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            Ok(_) | Err(Errno::NOENT) => Ok(()),
-            Err(_) => Err(GitRefusal {
-                key: "core.worktree".into(),
-                line: 0,
-                reason: format!("{} is reached through a link", tree.display()),
-            }),
-        }
+        let known = || git_config_worktree(old, &place.path).as_ref() == Some(&tree);
+        let what = match openat2(rustix::fs::CWD, &tree, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(_) => return Ok(()),
+            Err(Errno::NOENT) if known() => return Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR) => "is no directory",
+            Err(_) => "is reached through a link",
+        };
+        let reason = format!("{} {what}", tree.display());
+        Err(GitRefusal { key: "core.worktree".into(), line: 0, reason })
     }
 
     fn private_places(&self) -> Vec<std::path::PathBuf> {
@@ -79,9 +91,13 @@ impl Trial<'_> {
             return Err(REFUSED);
         }
         let content = read_whole(old, LARGEST)?;
-        if let Err(why) = self.caller.broker.check(check, new, &content) {
-            return Ok(self.refuse_content(new, refusal, &why));
+        if let Err(answer) = self.lock_settings(check, new) {
+            return Ok(answer);
         }
+        let content = match self.caller.broker.check(check, new, &content) {
+            Ok(content) => content,
+            Err(why) => return Ok(self.refuse_content(new, refusal, &why)),
+        };
         self.caller.wear_mask()?;
         let mode = statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777;
         let same_directory = old.path == new.path;

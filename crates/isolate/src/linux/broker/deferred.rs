@@ -107,9 +107,13 @@ impl Trial<'_> {
         let file = File::from(file);
         file.read_exact_at(&mut content, 0)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        if let Err(why) = broker.check(check, &place, &content) {
-            return Ok(self.refuse_content(&place, refusal, &why));
+        if let Err(answer) = self.lock_settings(check, &place) {
+            return Ok(answer);
         }
+        let settled = match broker.check(check, &place, &content) {
+            Ok(settled) => settled,
+            Err(why) => return Ok(self.refuse_content(&place, refusal, &why)),
+        };
         // A shell makes a copy of the descriptor and closes this one before anything is written. What
         // comes through the copy can no longer be checked, and must not vanish without a word.
         if content == present && !may_be_empty {
@@ -118,7 +122,7 @@ impl Trial<'_> {
             return Err(REFUSED);
         }
         self.caller.wear_mask()?;
-        install(broker, &place, &lock_name(&place.name), &content, mode, false)?;
+        install(broker, &place, &lock_name(&place.name), &settled, mode, false)?;
         Ok(Answer::GoOn)
     }
 }

@@ -33,6 +33,7 @@ mod sockets;
 mod stand_ins;
 mod tally;
 mod trial;
+mod work_trees;
 mod worker;
 
 pub(crate) use channel::{Away, Noted, Said, Told, Transport, Who};

@@ -7,6 +7,7 @@ use super::naming::stands_already;
 use super::opening::kind_of;
 use super::resolve::{Led, Place, plain};
 use super::trial::{REFUSED, Trial};
+use super::work_trees::Arriving;
 use rustix::fd::AsRawFd;
 use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with, statat};
 use rustix::io::Errno;
@@ -104,6 +105,11 @@ impl Trial<'_> {
                     return Ok(answer);
                 }
             }
+        }
+        if naming == Naming::Symlink
+            && let Err(answer) = self.judge_work_trees(Arriving::Link, &new)
+        {
+            return Ok(answer);
         }
         let old_path = match &source {
             Source::Place(old) => Some(old.full()),
@@ -241,8 +247,13 @@ impl Trial<'_> {
             }
             other => other,
         };
-        if kind == FileType::Directory {
-            self.search_moved(what, to)?;
+        match kind {
+            FileType::Directory => {
+                self.search_moved(what, to)?;
+                self.judge_work_trees(Arriving::Directory(what), new)?;
+            }
+            FileType::Symlink => self.judge_work_trees(Arriving::Link, new)?,
+            _ => {}
         }
         Ok(check)
     }

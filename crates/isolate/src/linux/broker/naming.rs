@@ -6,6 +6,7 @@ use super::deeds::{Bytes, Deed};
 use super::opening::kind_of;
 use super::resolve::{Led, Place};
 use super::trial::{REFUSED, Trial};
+use super::work_trees::Arriving;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat2, symlinkat, unlinkat,
 };
@@ -70,7 +71,10 @@ impl Trial<'_> {
         let full = place.full();
         let beside = !target.to_bytes().contains(&b'/') && !matches!(target.to_bytes(), b"." | b"..");
         let naming = if beside { Naming::SymlinkBeside } else { Naming::Symlink };
-        if let Err(answer) = self.judge_new(&place, naming) {
+        let judged = self
+            .judge_new(&place, naming)
+            .and_then(|()| self.judge_work_trees(Arriving::Link, &place));
+        if let Err(answer) = judged {
             return Ok(answer);
         }
         let deed =
@@ -161,9 +165,8 @@ impl Trial<'_> {
         match self.hear(kind, &full, self.caller.broker.judge.change(&full))? {
             // Settings that protect somebody stay; without any the file may go.
             Some((Check::GitConfig, refusal)) => {
-                let gone = self.caller.broker.check(Check::GitConfig, place, b"");
-                match gone {
-                    Ok(()) => Ok(()),
+                match self.caller.broker.check(Check::GitConfig, place, b"") {
+                    Ok(_) => Ok(()),
                     Err(why) => {
                         let refusal = Refusal { reason: why.to_string(), ..refusal };
                         self.refuse(kind, &full, refusal, REFUSED)

@@ -16,8 +16,8 @@ use stockade_policy::{Refusal, Switch, ViolationKind};
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(1);
 
-const LOCKED: &str = "another process holds a lock on the directory, so nobody can tell whether it would \
-                      become a git repository";
+const LOCKED: &str = "another process holds a lock on the directory, so nobody can tell what git would make \
+                      of it in a moment";
 
 /// A locked directory. Closing it gives it free.
 pub(super) struct Locked {

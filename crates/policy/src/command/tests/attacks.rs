@@ -70,6 +70,15 @@ const ESCAPES: &[&str] = &[
     // Numbers that are words to some.
     "npm run lint 99999999999>out",
     "npm run lint 1024>out",
+    // Files that were opened beforehand have such numbers.
+    "npm run lint 100<&0 > out",
+    "npm run lint > out 100>&2",
+    "npm run lint 10>&1",
+    "npm run lint <&100",
+    "npm run lint >&100",
+    "npm run lint 2>&12-",
+    "(npm run lint > out) 100<&0",
+    "{ npm run lint > out; } 100<&0",
     "(docker) 99999999999>out",
     "npm run lint >&99999999999",
     "time -p -p docker",

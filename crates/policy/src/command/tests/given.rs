@@ -24,7 +24,7 @@ fn decide(excluded: &str, text: &str) -> Decision {
         ("PATH", "/usr/local/bin:/usr/bin"),
         ("HOME", "/home/me"),
         ("INHERITED", "plain"),
-        ("INHERITED_EVIL", "/ws/evil"),
+        ("PROJECT_ROOT", "/ws/evil"),
     ];
     let environment = environment.map(|(name, value)| (name.into(), value.into())).to_vec();
     let policy = load(&files(), Layer::User, Shape::Native, excluded).unwrap();
@@ -64,7 +64,7 @@ fn variables_of_any_name_are_followed_to_what_commands_can_write() {
         ("ANYTHING=$(echo ./evil)", true),
         ("ANYTHING=`echo ./evil`", true),
         ("ANYTHING=$INHERITED/evil", true),
-        ("ANYTHING=$INHERITED_EVIL", true),
+        ("ANYTHING=$PROJECT_ROOT", true),
         ("ANYTHING=\"${FROM_SETTINGS}\"", true),
         ("ANYTHING='$$PWD/evil'", true),
         ("ANYTHING='$(shell id)'", true),

@@ -251,6 +251,19 @@ fn git_stays_behind_walls_where_it_would_follow_a_link() {
 }
 
 #[test]
+fn git_stays_behind_walls_where_a_work_tree_is_a_link() {
+    let module = "/ws/.git/modules/deep/er/config";
+    let settings = "[core]\n\tworktree = ../../../../sub\n";
+    let files = tree().text(module, settings);
+    let linked = files.link("/ws/sub", "/home/me/.ssh");
+    let (verdict, reason) = git_in(&linked.directory("/home/me/.ssh"), "git status");
+    assert_eq!(verdict, Verdict::Sandbox, "{reason}");
+    assert!(reason.contains("git would follow a link from the work tree /ws/sub"), "{reason}");
+    let files = tree().text(module, settings).directory("/ws/sub");
+    assert_eq!(git_in(&files, "git status").0, Verdict::Unsandboxed);
+}
+
+#[test]
 fn git_stays_behind_walls_where_it_runs_what_commands_may_write() {
     for (config, expected) in [
         ("[core]\nfsmonitor = ./watch\n", Verdict::Sandbox),
@@ -289,7 +302,14 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         ("NODE_OPTIONS", "--require=/ws/a.js", Verdict::Sandbox),
         ("HOME", "/ws/home", Verdict::Sandbox),
         ("PWD", "/ws", Verdict::Unsandboxed),
-        ("COLOUR", "/ws/red", Verdict::Unsandboxed),
+        // Nobody knows every variable; a path is one under any name, a mere word is none.
+        ("TCL_LIBRARY", "/ws/lib", Verdict::Sandbox),
+        ("COLOUR", "/ws/red", Verdict::Sandbox),
+        ("COLOUR", "light:/usr/share:/ws/red", Verdict::Sandbox),
+        ("COLOUR", "file:///ws/red", Verdict::Sandbox),
+        ("COLOUR", "red", Verdict::Unsandboxed),
+        ("COLOUR", "/usr/share/red", Verdict::Unsandboxed),
+        ("GITHUB_WORKSPACE", "/ws", Verdict::Unsandboxed),
         // An empty or relative part is the working directory, which is the workspace.
         ("LD_LIBRARY_PATH", ":/opt/x/lib", Verdict::Sandbox),
         ("LD_LIBRARY_PATH", "/opt/x/lib:", Verdict::Sandbox),

@@ -1,4 +1,4 @@
-use super::super::{GitPlaces, check_git_config, git_config_worktree};
+use super::super::{GitPlaces, check_git_config, git_config_with_relative_worktree, git_config_worktree};
 use super::{one, places};
 use std::path::PathBuf;
 
@@ -292,6 +292,35 @@ fn working_trees_are_for_submodules_and_inside_their_repository() {
     ] {
         assert!(!check(git_directory, writable), "{git_directory} {writable}");
     }
+}
+
+#[test]
+fn working_trees_are_named_as_from_their_git_directories() {
+    let directory = places().git_directory;
+    let settle = |text: &str| {
+        let settled = git_config_with_relative_worktree(text.as_bytes(), &directory);
+        settled.map(|text| String::from_utf8(text.into_owned()).unwrap())
+    };
+    let absolute = "[core]\n\tbare = false\n\tworktree = /ws/repo/deep/sub\n[user]\n\tname = /ws/repo\n";
+    let relative = absolute.replace("worktree = /ws/repo/", "worktree = ../../../");
+    assert_eq!(settle(absolute), Ok(relative.clone()));
+    assert_eq!(git_config_worktree(relative.as_bytes(), &directory), Some("/ws/repo/deep/sub".into()));
+    assert_eq!(settle(&relative), Ok(relative));
+    assert_eq!(settle("[core]\nworktree = /ws/repo/a\n\tworktree = ../../../b"), {
+        Ok("[core]\n\tworktree = ../../../a\n\tworktree = ../../../b".into())
+    });
+    for odd in [
+        "[core] worktree = /ws/repo/sub\n",
+        "[core]\nworktree = \"/ws/repo/sub\"\n",
+        "[core]\nworktree = /ws/repo/sub # x\n",
+        "[core]\nworktree = /ws/re\\\npo/sub\n",
+        "[core]\nworktree = /elsewhere/sub\n",
+    ] {
+        let refusal = settle(odd).unwrap_err();
+        assert_eq!((refusal.key.as_str(), refusal.line), ("core.worktree", if odd.contains("[core] ") { 1 } else { 2 }));
+    }
+    let elsewhere = git_config_with_relative_worktree(b"[core]\nworktree = /x\n", "/ws/repo/.git".as_ref());
+    assert_eq!(elsewhere.unwrap().as_ref(), b"[core]\nworktree = /x\n");
 }
 
 #[test]

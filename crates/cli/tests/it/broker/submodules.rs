@@ -1,0 +1,73 @@
+//! F23: the settings of a submodule say where git works; nothing but a directory comes to stand there.
+
+use super::records::{Records, reported};
+use crate::support::{World, each_caller};
+use std::fs;
+
+/// A repository with a submodule `sub`, as something inside would make it by hand.
+const REPOSITORY: &str = "
+    git init -q . && mkdir -p .git/modules && git init -q --separate-git-dir=.git/modules/x sub &&
+    git -C sub config core.worktree ../../../sub";
+
+fn repository(world: &World) {
+    world.run().shell(REPOSITORY).exits(0);
+}
+
+#[test]
+fn f23_settings_name_work_trees_that_are_there() {
+    each_caller(|world| {
+        repository(world);
+        let settings = world.ws.join(".git/modules/x/config");
+        let before = fs::read_to_string(&settings).unwrap();
+        for wrong in ["../../../later", "../../../sub/deep", "../../../.git", "../../../.."] {
+            let ran = reported(world).shell(&format!("git -C sub config core.worktree {wrong}"));
+            assert!(!ran.status.success(), "{wrong}{ran}");
+            Records::of(world).tell("write", &settings, "protected .git/config");
+        }
+        assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+        // Git names them absolutely first; such a name would lead to the old place when the repository has moved.
+        world.run().shell("mkdir deep && git -C sub config core.worktree \"$PWD/deep\"").exits(0);
+        let text = fs::read_to_string(&settings).unwrap();
+        assert!(text.contains("\tworktree = ../../../deep\n"), "{text}");
+        // One that was named before may be gone, and the settings change all the same.
+        let gone = "git -C sub config core.worktree ../../../sub; rmdir deep; rm -r sub;
+            git --git-dir=.git/modules/x --work-tree=. config user.name n";
+        world.run().shell(gone).exits(0);
+        let text = fs::read_to_string(&settings).unwrap();
+        assert!(text.contains("name = n"), "{text}");
+    });
+}
+
+#[test]
+fn f23_no_link_comes_into_the_place_of_a_work_tree() {
+    each_caller(|world| {
+        let given = "mkdir -p home other; ln -s home link; ln -s ../home other/sub; mkdir -p way/sub";
+        // Right there, and on the way there: by a link, and by a directory that brings one along.
+        let deeper = "git -C sub config core.worktree ../../../way/sub && mv way aside";
+        let ways = [
+            ("mv sub aside", "ln -s home sub", "sub"),
+            ("mv sub aside", "ln -s \"$PWD/home\" sub", "sub"),
+            ("mv sub aside", "mv -T link sub", "sub"),
+            ("mv sub aside", "ln -P link sub", "sub"),
+            ("mv sub aside", "cp -P link sub", "sub"),
+            (deeper, "ln -s other way", "way"),
+            (deeper, "mv -T other way", "way"),
+        ];
+        for (number, (first, way, place)) in ways.into_iter().enumerate() {
+            let name = format!("r{number}");
+            let script = format!("mkdir {name}; cd {name}; {REPOSITORY} && {given} && {first} && echo made; {way}");
+            let ran = reported(world).shell(&script);
+            assert!(!ran.status.success(), "{way}{ran}");
+            assert_eq!(ran.out(), "made\n", "{way}{ran}");
+            let place = world.ws.join(name).join(place);
+            Records::of(world).tell("create", &place, "");
+            assert!(place.symlink_metadata().is_err(), "{way}");
+        }
+        // Everything else goes on: links elsewhere, directories in that place, links once nothing names it.
+        let free = "ln -s home elsewhere; mkdir way; rmdir way; mv aside way; mv way aside; rm -r .git/modules/x;
+            ln -s other way";
+        let script = format!("set -e; mkdir free; cd free; {REPOSITORY}; {given}; {deeper}; {free}");
+        world.run().shell(&script).exits(0);
+        assert_eq!(fs::read_link(world.ws.join("free/way")).unwrap(), std::path::Path::new("other"));
+    });
+}

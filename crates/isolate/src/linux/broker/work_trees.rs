@@ -1,0 +1,165 @@
+//! Work trees of submodules, whose places no link may take.
+//!
+//! The settings of a submodule say where its work tree is, and git reads and writes there without a look at what it
+//! is. A link there, or on the way there, would lead git on the host anywhere. So settings may only name a directory
+//! that is there, and no link comes into its place as long as they name it. Both sides hold a lock on the git
+//! directory of the repository, because another sandbox has another broker.
+
+use super::act::Answer;
+use super::caller::PLACE;
+use super::contents::LARGEST;
+use super::opening::read_whole;
+use super::resolve::{Place, plain};
+use super::trial::{REFUSED, Trial};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use stockade_policy::{
+    BrokerPlan, Check, Refusal, Switch, ViolationKind, git_config_worktree, git_module_owner,
+};
+
+/// More directories below `modules` than this are not looked through, and nothing that needs that is allowed.
+const MOST_DIRECTORIES: usize = 2_000;
+
+const UNLINKED: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
+
+/// What is about to get a name.
+#[derive(Clone, Copy)]
+pub(super) enum Arriving<'a> {
+    Link,
+    /// A directory that stands elsewhere until now.
+    Directory(&'a Place),
+}
+
+impl Trial<'_> {
+    /// Refuses a link, or a directory with one in it, on the way to the work tree of a submodule. Until this call is
+    /// done no settings come to name another.
+    pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
+        let roots = self.caller.broker.plan.broker.as_ref().map(BrokerPlan::git_roots).unwrap_or_default();
+        let path = new.full();
+        for above in new.path.ancestors().take_while(|above| roots.iter().any(|root| above.starts_with(root))) {
+            let Some(git) = self.lock_git_directory(above, &path)? else { continue };
+            let Ok(trees) = work_trees(&git) else {
+                return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);
+            };
+            for tree in trees {
+                let Ok(rest) = tree.strip_prefix(&path) else { continue };
+                let misled = match arriving {
+                    Arriving::Link => true,
+                    Arriving::Directory(what) => leads_through_link(what, rest),
+                };
+                if misled {
+                    return self.refuse(ViolationKind::Create, &path, misleading(&tree), REFUSED);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings are about to be checked: until this call is done no link comes into the place they name.
+    pub(super) fn lock_settings(&mut self, check: Check, place: &Place) -> Result<(), Answer> {
+        match git_module_owner(&place.path).filter(|_| check == Check::GitConfig) {
+            Some(owner) => self.lock_git_directory(owner, &place.full()).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Locks the git directory of a work tree, if it has one of its own.
+    fn lock_git_directory(&mut self, tree: &Path, wanted: &Path) -> Result<Option<Place>, Answer> {
+        let path = tree.join(".git");
+        let Ok(directory) = openat2(rustix::fs::CWD, &path, PLACE, Mode::empty(), UNLINKED) else {
+            return Ok(None);
+        };
+        let git = Place { directory: Arc::new(directory), path, name: c"modules".into() };
+        self.lock_repository(ViolationKind::Create, &git, &unknown(wanted))?;
+        Ok(Some(git))
+    }
+}
+
+/// Where the submodules of a git directory have their work trees.
+fn work_trees(git: &Place) -> Result<Vec<PathBuf>, Errno> {
+    let mut trees = Vec::new();
+    let top = match openat2(&git.directory, plain(&git.name), PLACE, Mode::empty(), UNLINKED) {
+        Err(Errno::NOENT) => return Ok(trees),
+        top => top?,
+    };
+    let mut pending = vec![(top, git.full())];
+    let mut looked = 0;
+    while let Some((directory, path)) = pending.pop() {
+        looked += 1;
+        if looked > MOST_DIRECTORIES {
+            return Err(Errno::TOOBIG);
+        }
+        let place = Place { directory: Arc::new(directory), path, name: c"config".into() };
+        match read_whole(&place, LARGEST) {
+            Ok(settings) => trees.extend(git_config_worktree(&settings, &place.path)),
+            Err(Errno::NOENT | Errno::ISDIR | Errno::INVAL) => {}
+            Err(error) => return Err(error),
+        }
+        // The name of a submodule may have slashes, and submodules have submodules.
+        for name in directories(&place.directory)? {
+            let below = openat2(&place.directory, name.as_c_str(), PLACE, Mode::empty(), UNLINKED)?;
+            let path = place.path.join(OsStr::from_bytes(name.to_bytes()));
+            pending.push((below, path));
+        }
+    }
+    Ok(trees)
+}
+
+/// The directories in one, but for those of a git directory that hold no settings and may hold thousands.
+fn directories(within: &OwnedFd) -> Result<Vec<std::ffi::CString>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut found = Vec::new();
+    let mut has_head = false;
+    for entry in Dir::new(openat2(within, c".", flags, Mode::empty(), UNLINKED)?)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        has_head |= name.to_bytes() == b"HEAD";
+        let may_be = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+        if may_be && !matches!(name.to_bytes(), b"." | b"..") {
+            found.push(name.to_owned());
+        }
+    }
+    if has_head {
+        found.retain(|name| !matches!(name.to_bytes(), b"objects" | b"refs" | b"logs" | b"hooks" | b"info"));
+    }
+    Ok(found)
+}
+
+/// Whether the way to something below a directory is a link, or goes through one.
+fn leads_through_link(top: &Place, below: &Path) -> bool {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let Ok(top) = openat2(&top.directory, plain(&top.name), PLACE, Mode::empty(), UNLINKED) else {
+        return true;
+    };
+    let found = match below.as_os_str().is_empty() {
+        true => return false,
+        false => openat2(&top, below, flags, Mode::empty(), UNLINKED | ResolveFlags::BENEATH),
+    };
+    !matches!(found, Ok(_) | Err(Errno::NOENT | Errno::NOTDIR))
+}
+
+fn misleading(tree: &Path) -> Refusal {
+    Refusal {
+        rule: None,
+        reason: format!(
+            "{} is the work tree of a submodule: git would follow a link there, wherever it leads",
+            tree.display()
+        ),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
+}
+
+fn unknown(repository: &Path) -> Refusal {
+    Refusal {
+        rule: None,
+        reason: format!("the submodules of {} cannot be looked at", repository.display()),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
+}
