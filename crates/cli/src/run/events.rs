@@ -3,6 +3,7 @@
 use super::place::{Place, PlaceError};
 use crate::descriptor::{Wanted, check};
 use rustix::fs::{FileType, Mode, OFlags};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use stockade::{Event, Mount, Outlet};
@@ -21,6 +22,10 @@ pub(super) struct EventLog {
     /// The file they go to, if commands could change it.
     exposed: Option<PathBuf>,
     queue: Vec<u8>,
+    /// As the caller named it.
+    name: String,
+    /// Why not all events are there.
+    fault: Option<io::Error>,
 }
 
 /// The events have nowhere to go.
@@ -40,8 +45,12 @@ impl EventLog {
             EventsPlace::File(path) => (path.display().to_string(), create(&path, mounts)),
         };
         let outlet = opened.and_then(|(opened, exposed)| Ok((Outlet::new(opened)?, exposed)));
-        let (outlet, exposed) = outlet.map_err(|source| EventsError::Open { target: name, source })?;
-        Ok(Self { outlet: Some(outlet), exposed, queue: Vec::new() })
+        match outlet {
+            Ok((outlet, exposed)) => {
+                Ok(Self { outlet: Some(outlet), exposed, queue: Vec::new(), name, fault: None })
+            }
+            Err(source) => Err(EventsError::Open { target: name, source }),
+        }
     }
 
     /// The file they go to, if commands could change it.
@@ -63,10 +72,19 @@ impl EventLog {
         {
             match outlet.write(&self.queue).await {
                 Ok(count) => drop(self.queue.drain(..count)),
-                // Nobody listens any more: the command's own work goes on.
-                Err(_) => self.give_up(),
+                // The command's own work goes on, and whoever has stopped listening knows.
+                Err(error) => {
+                    self.fault = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+                    self.give_up();
+                }
             }
         }
+    }
+
+    /// What to say where not all events could be written.
+    pub(super) fn fault(&self) -> Option<String> {
+        let error = self.fault.as_ref()?;
+        Some(format!("not all events are in {}: {error}", self.name))
     }
 
     /// Writes nothing any more.
@@ -111,6 +129,17 @@ mod tests {
             std::fs::read_to_string(path).unwrap(),
             "{\"type\":\"started\",\"sandbox\":\"s\",\"pid\":2}\n{\"type\":\"truncated\",\"limit\":10}\n"
         );
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_written_is_told() {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut log = EventLog::open(EventsPlace::Descriptor(full.into(), 7), &[]).unwrap();
+        assert_eq!(log.fault(), None);
+        log.push(&Event::Truncated { limit: 10 });
+        log.flush().await;
+        let said = log.fault().unwrap_or_default();
+        assert!(said.starts_with("not all events are in descriptor 7: No space left"), "{said}");
     }
 
     #[tokio::test]

@@ -319,6 +319,9 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
     for fault in runtime.record_faults() {
         voice.warning(fault);
     }
+    if let Some(fault) = log.as_ref().and_then(EventLog::fault) {
+        voice.warning(fault);
+    }
     match end {
         End::Told(outcome, said) => {
             if let Some(report) = report {

@@ -103,6 +103,8 @@ pub(crate) enum Doubt {
     Structure(&'static str),
     #[error("a here-document cannot be told from what follows it")]
     HereDocument,
+    #[error("it names a descriptor of two digits or more, where the files of redirections stand")]
+    Descriptor,
     #[error("the grammar does not know it")]
     Grammar,
     #[error("two ways of reading it differ")]

@@ -284,7 +284,7 @@ impl<'t> Reader<'t> {
                 break;
             }
             if digits > LONGEST_NUMBER {
-                return Err(Doubt::Grammar);
+                return Err(Doubt::Descriptor);
             }
             self.at += digits;
             self.redirection(&mut behind, Adjacent::No)?;
@@ -348,7 +348,7 @@ impl<'t> Reader<'t> {
         let redirected = matches!(self.peek(), Some(b'<' | b'>'));
         if redirected && word.raw.bytes().all(|byte| byte.is_ascii_digit()) {
             if word.raw.len() > LONGEST_NUMBER {
-                return Err(Doubt::Grammar);
+                return Err(Doubt::Descriptor);
             }
             return self.redirection(part, Adjacent::No);
         }
@@ -416,7 +416,7 @@ impl<'t> Reader<'t> {
         let copies = number.bytes().all(|byte| byte.is_ascii_digit());
         let direction = match operator {
             "<&" | ">&" if copies && number.len() <= LONGEST_NUMBER => return Ok(()),
-            ">&" if copies => return Err(Doubt::Grammar),
+            "<&" | ">&" if copies => return Err(Doubt::Descriptor),
             "<&" => return Err(Doubt::Grammar),
             // bash expands this target twice: what quotes protect the first time runs the second time.
             ">&" | "&>" | "&>>" if !target.raw.bytes().all(is_plain_name) => return Err(Doubt::Expansion),

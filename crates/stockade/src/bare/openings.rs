@@ -56,10 +56,17 @@ pub(crate) fn open(
     let mut ordered: Vec<&Opening> =
         openings.iter().filter(|opening| terminal || opening.opens != Opens::ForNohup).collect();
     ordered.sort_by_key(|opening| opening.name.start);
-    let opened: Vec<OwnedFd> = ordered
-        .iter()
-        .map(|opening| open_as(&opening.path, opening.opens))
-        .collect::<Result<_, OpeningError>>()?;
+    // What makes no file comes first: where it fails, nothing has happened.
+    let makes = |opening: &Opening| matches!(opening.opens, Opens::ForWriting | Opens::ForNohup);
+    let waits = |one: &Opening| makes(one) || ordered.iter().any(|other| makes(other) && other.path == one.path);
+    let mut opened: Vec<(usize, OwnedFd)> = Vec::new();
+    for last in [false, true] {
+        for (at, opening) in ordered.iter().enumerate().filter(|(_, opening)| waits(opening) == last) {
+            opened.push((at, open_as(&opening.path, opening.opens)?));
+        }
+    }
+    opened.sort_by_key(|(at, _)| *at);
+    let opened: Vec<OwnedFd> = opened.into_iter().map(|(_, file)| file).collect();
     let places = ordered.iter().zip(&opened);
     let named = match command {
         CommandLine::Shell(text) => {
@@ -182,6 +189,22 @@ mod tests {
         assert_eq!(fs::read_to_string(at("log.moved")).unwrap(), "before\nwords\n");
         assert_eq!(fs::read_to_string(at("a file.moved")).unwrap(), "new\n");
         assert_eq!(fs::read_to_string(at("victim")).unwrap(), "untouched");
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let text = "echo a > new && cat < missing";
+        let writes = opening(text, "new", at("new"), Opens::ForWriting);
+        let reads = opening(text, "missing", at("missing"), Opens::ForReading);
+        let failed = open(CommandLine::Shell(text.into()), &[writes.clone(), reads], &QUIET);
+        assert!(matches!(failed, Err(OpeningError::Open { path, .. }) if path == at("missing")));
+        assert!(!at("new").exists());
+        // What the text itself makes before it reads it is there.
+        let text = "echo a > new && cat < new";
+        let again = Opening { name: 22..25, path: at("new"), opens: Opens::ForReading };
+        assert!(open(CommandLine::Shell(text.into()), &[writes, again], &QUIET).is_ok());
     }
 
     #[test]
