@@ -102,7 +102,9 @@ fn create(path: &Path, mounts: &[Mount]) -> Result<(OwnedFd, Option<PathBuf>), P
         | OFlags::APPEND
         | OFlags::NOFOLLOW
         | OFlags::CLOEXEC
-        | OFlags::NOCTTY;
+        | OFlags::NOCTTY
+        // A pipe that nobody reads would be waited for, signals or not.
+        | OFlags::NONBLOCK;
     let place = Place::find(path, mounts)?;
     let opened = rustix::fs::openat(&place.directory, &place.name, flags, Mode::from_raw_mode(0o644))?;
     let found = rustix::fs::fstat(&opened)?;
@@ -150,6 +152,16 @@ mod tests {
         std::fs::hard_link(&path, place.path().join("other")).unwrap();
         let error = EventLog::open(EventsPlace::File(path), &[]).err().unwrap();
         assert!(error.to_string().contains("it has 2 names"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn nobody_is_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pipe");
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0).unwrap();
+        let error = EventLog::open(EventsPlace::File(path), &[]).err().unwrap();
+        assert!(error.to_string().contains("hint: it is a pipe that nobody reads"), "{error}");
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Where a file of ours goes: a directory that no command chose.
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -24,6 +24,8 @@ pub(super) struct Place {
 pub(crate) enum PlaceError {
     #[error("{} is a symbolic link in a directory that commands may write, and may lead anywhere", .0.display())]
     Link(PathBuf),
+    #[error("it is {0}, not a plain file")]
+    Kind(&'static str),
     #[error("it has {0} names, and under another one a command could write it")]
     Names(u64),
     #[error(transparent)]
@@ -43,9 +45,13 @@ impl PlaceError {
             Self::Link(_) => {
                 "\nhint: an earlier command may have made it; name the directory it leads to, or remove it"
             }
+            Self::Kind(_) => "\nhint: name a file that is not there yet, or one that may be replaced",
             Self::Names(_) => "\nhint: remove the file, so that a new one is made",
             Self::System(error) if error.raw_os_error() == Some(libc::ELOOP) => {
                 "\nhint: it is a symbolic link; name the file itself, or use fd:N"
+            }
+            Self::System(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+                "\nhint: it is a pipe that nobody reads, or a socket; start the reader first"
             }
             Self::System(_) => "",
         }
@@ -89,10 +95,22 @@ impl Place {
         is_writable(mounts, &holder).then(|| holder.join(&self.name))
     }
 
-    /// Whether a directory has the name already.
-    pub(super) fn is_directory(&self) -> bool {
-        rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|seen| FileType::from_raw_mode(seen.st_mode).is_dir())
+    /// Whether a new file may take the name: what else has it may be somebody's device or pipe.
+    pub(super) fn is_for_a_file(&self) -> Result<(), PlaceError> {
+        // Beside it a draft is made.
+        rustix::fs::accessat(&self.directory, ".", Access::WRITE_OK, AtFlags::EACCESS)?;
+        let seen = match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(()),
+            seen => FileType::from_raw_mode(seen?.st_mode),
+        };
+        Err(match seen {
+            FileType::RegularFile => return Ok(()),
+            FileType::Directory => io::Error::from(io::ErrorKind::IsADirectory).into(),
+            FileType::Symlink => PlaceError::Kind("a symbolic link"),
+            FileType::Fifo => PlaceError::Kind("a named pipe"),
+            FileType::Socket => PlaceError::Kind("a socket"),
+            _ => PlaceError::Kind("a device"),
+        })
     }
 }
 

@@ -26,11 +26,8 @@ pub(crate) enum ReportError {
 
 impl Report {
     pub(super) fn prepare(path: PathBuf, mounts: &[Mount]) -> Result<Self, ReportError> {
-        match Place::find(&path, mounts) {
-            Ok(place) if place.is_directory() => {
-                let source = io::Error::from(io::ErrorKind::IsADirectory).into();
-                Err(ReportError::Place { path, source })
-            }
+        let found = Place::find(&path, mounts).and_then(|place| place.is_for_a_file().map(|()| place));
+        match found {
             Ok(place) => Ok(Self { path, place }),
             Err(source) => Err(ReportError::Place { path, source }),
         }
@@ -117,5 +114,12 @@ mod tests {
         assert!(Report::prepare(place.path().join("absent/report"), &[]).is_err());
         assert!(Report::prepare(place.path().to_owned(), &[]).is_err());
         assert!(Report::prepare("/".into(), &[]).is_err());
+        let (link, pipe) = (place.path().join("link"), place.path().join("pipe"));
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        for (path, what) in [(&link, "a symbolic link"), (&pipe, "a named pipe"), (&"/dev/null".into(), "a device")] {
+            let error = Report::prepare(path.clone(), &[]).err().unwrap().to_string();
+            assert!(error.contains(&format!("it is {what}, not a plain file; nothing was run\nhint: ")), "{error}");
+        }
     }
 }

@@ -421,6 +421,13 @@ mod tests {
             (libc::SYS_prlimit64, &[0, 4, 0, 1], SECCOMP_RET_ALLOW),
             (libc::SYS_prlimit64, &[0, 4, 1 << 32, 0], refusal(0)),
             (libc::SYS_prlimit64, &[0, 7, 1, 0], SECCOMP_RET_ALLOW),
+            (libc::SYS_prlimit64, &[1, 0, 1, 0], eperm),
+            (libc::SYS_prlimit64, &[high | 1, 7, 0, 1], eperm),
+            (libc::SYS_sched_setaffinity, &[1, 8, 1], eperm),
+            (libc::SYS_sched_setaffinity, &[2, 8, 1], SECCOMP_RET_ALLOW),
+            (libc::SYS_setpriority, &[0, 1, 19], eperm),
+            (libc::SYS_setpriority, &[0, 0, 19], SECCOMP_RET_ALLOW),
+            (libc::SYS_ioprio_set, &[1, 1, 0], eperm),
             (libc::SYS_personality, &[0xffff_ffff], SECCOMP_RET_ALLOW),
             (libc::SYS_personality, &[0x0040_0000], eperm),
         ] {

@@ -90,6 +90,47 @@ fn callers_with_few_descriptors() {
 }
 
 #[test]
+fn where_no_descriptor_is_free_nothing_is_made_or_cut() {
+    each_caller(|world| {
+        let script = "import os\n\
+            open('keep', 'w').write('important')\n\
+            held = []\n\
+            try:\n  while True: held.append(os.dup(0))\n\
+            except OSError: pass\n\
+            for name, flags in (('new', os.O_CREAT), ('keep', os.O_CREAT | os.O_TRUNC), ('lock', os.O_CREAT | os.O_EXCL)):\n  \
+            try: os.open(name, flags | os.O_WRONLY)\n  \
+            except OSError as error: print(name, error.errno)\n\
+            os.close(held.pop())\n\
+            os.close(os.open('keep', os.O_CREAT | os.O_WRONLY))\n";
+        let ran = world.run().program(["python3", "-c", script]);
+        ran.exits(0);
+        assert_eq!(ran.out(), "new 24\nkeep 24\nlock 24\n", "{ran}");
+        assert_eq!(fs::read_to_string(world.ws.join("keep")).unwrap(), "important");
+        assert!(!world.ws.join("new").exists() && !world.ws.join("lock").exists());
+    });
+}
+
+#[test]
+fn the_first_process_is_nobodys_to_limit() {
+    each_caller(|world| {
+        let script = "import os, resource\n\
+            def refused(act):\n  \
+            try: act(); print('done')\n  \
+            except PermissionError: print('refused')\n\
+            limit = resource.prlimit(0, resource.RLIMIT_NOFILE)\n\
+            refused(lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, limit))\n\
+            refused(lambda: os.sched_setaffinity(1, os.sched_getaffinity(0)))\n\
+            refused(lambda: os.setpriority(os.PRIO_PROCESS, 1, 19))\n\
+            resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE, limit)\n\
+            os.sched_setaffinity(os.getpid(), os.sched_getaffinity(0))\n\
+            os.setpriority(os.PRIO_PROCESS, 0, 19)\n";
+        let ran = world.run().program(["python3", "-c", script]);
+        ran.exits(0);
+        assert_eq!(ran.out(), "refused\nrefused\nrefused\n", "{ran}");
+    });
+}
+
+#[test]
 fn a_crowd_of_threads() {
     each_caller(|world| {
         let (dir, refused) = (world.dir("crowd"), world.ws.join(".vscode"));

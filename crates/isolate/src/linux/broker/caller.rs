@@ -4,7 +4,7 @@ use super::call::PathArgument;
 use super::process::Broker;
 use crate::linux::sys::{self, Held};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::io::Read;
@@ -91,6 +91,19 @@ impl Caller<'_> {
         };
         self.still_there()?;
         got.map_err(|errno| if errno == Errno::BADF { errno } else { Errno::ACCESS })
+    }
+
+    /// Fails where the caller has no room for one more descriptor. The kernel asks this first: what an open makes or
+    /// cuts must not happen when nobody gets the file.
+    pub(super) fn has_room(&self) -> Result<(), Errno> {
+        let name = format!("{}/fd", self.held.thread);
+        let Ok(found) = statat(&self.broker.proc, name, AtFlags::empty()) else { return Ok(()) };
+        // Before Linux 6.2 nobody counts them there, and the size is zero.
+        let count = u64::try_from(found.st_size).unwrap_or(0);
+        match sys::descriptor_limit(self.held.thread) {
+            Ok(limit) if count > 0 && count >= limit => Err(Errno::MFILE),
+            _ => Ok(()),
+        }
     }
 
     /// A handle to the thread, or to its process: they share their descriptors.

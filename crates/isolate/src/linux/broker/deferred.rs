@@ -8,7 +8,7 @@ use super::contents::{LARGEST, install, lock_name};
 use super::opening::{Wish, kind_of, read_whole};
 use super::process::Changes;
 use super::resolve::{Place, plain};
-use super::trial::{REFUSED, Trial};
+use super::trial::{REFUSED, Trial, told};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, MemfdFlags, Mode, OFlags, fstat, memfd_create, openat, statat};
 use rustix::io::Errno;
@@ -118,7 +118,7 @@ impl Trial<'_> {
         // comes through the copy can no longer be checked, and must not vanish without a word.
         if content == present && !may_be_empty {
             let refusal = Refusal { reason: COPIED.into(), ..refusal };
-            self.record(ViolationKind::Write, place.full().to_string_lossy().into_owned(), &refusal);
+            self.record(ViolationKind::Write, told(&place.full()), &refusal);
             return Err(REFUSED);
         }
         self.caller.wear_mask()?;

@@ -6,7 +6,7 @@ use super::deeds::Deed;
 use super::naming::stands_already;
 use super::opening::kind_of;
 use super::resolve::{Led, Place, plain};
-use super::trial::{REFUSED, Trial};
+use super::trial::{REFUSED, Trial, told};
 use super::work_trees::Arriving;
 use rustix::fd::AsRawFd;
 use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with, statat};
@@ -52,7 +52,7 @@ impl Trial<'_> {
         };
         if let Some((check, refusal)) = check {
             if exchange {
-                self.record(ViolationKind::Rename, new_path.to_string_lossy().into_owned(), &refusal);
+                self.record(ViolationKind::Rename, told(&new_path), &refusal);
                 return Err(REFUSED);
             }
             return self.install_moved(check, refusal, &old, &new);

@@ -5,7 +5,7 @@ use super::call::{Follow, PathArgument};
 use super::deeds::{Bytes, Deed};
 use super::opening::kind_of;
 use super::resolve::{Led, Place};
-use super::trial::{REFUSED, Trial};
+use super::trial::{REFUSED, Trial, told};
 use super::work_trees::Arriving;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat2, symlinkat, unlinkat,
@@ -139,7 +139,7 @@ impl Trial<'_> {
             && let full = place.full()
             && let Some(refusal) = self.caller.broker.judge.why_not(&full, ViolationKind::Write)
         {
-            self.record(ViolationKind::Write, full.to_string_lossy().into_owned(), &refusal);
+            self.record(ViolationKind::Write, told(&full), &refusal);
         }
         Ok(Answer::GoOn)
     }

@@ -148,6 +148,7 @@ impl Trial<'_> {
                 return self.open_deferred(place, check, refusal, wish, changes);
             }
         }
+        self.caller.has_room()?;
         let deed = |mask: u32| Deed::Open {
             path: full.as_path().into(),
             flags: wish.flags.bits(),

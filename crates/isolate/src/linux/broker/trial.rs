@@ -10,12 +10,23 @@ use super::tally::Telling;
 use crate::Concern;
 use rustix::io::Errno;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use stockade_policy::{Check, Judgement, Refusal, Switch, ViolationKind};
 
 /// What a judged act fails with.
 pub(super) const REFUSED: Errno = Errno::ACCESS;
+
+/// A path for records and questions. What is no text is written as numbers, so that no two names look alike.
+pub(super) fn told(path: &Path) -> String {
+    let chunks = path.as_os_str().as_bytes().utf8_chunks();
+    let written = chunks.map(|chunk| {
+        let odd: String = chunk.invalid().iter().map(|byte| format!("\\x{{{byte:02x}}}")).collect();
+        chunk.valid().to_owned() + &odd
+    });
+    written.collect()
+}
 
 /// A call on its way through the rules.
 pub(super) struct Trial<'a> {
@@ -86,12 +97,12 @@ impl<'a> Trial<'a> {
         if may_ask {
             let asked = self.caller.broker.questions().ask(self.caller.held, subject, self.granted, errno);
             if let Some(id) = asked {
-                let noted = self.note(kind, path.to_string_lossy().into_owned(), &refusal);
+                let noted = self.note(kind, told(path), &refusal);
                 self.caller.broker.say(&Said::Ask { id, noted });
                 return Err(Answer::Later);
             }
         }
-        self.record(kind, path.to_string_lossy().into_owned(), &refusal);
+        self.record(kind, told(path), &refusal);
         Err(Answer::Refused(errno))
     }
 
@@ -143,14 +154,16 @@ impl<'a> Trial<'a> {
 
     /// Refuses a call that the system-call table closes.
     pub(super) fn refuse_call(&self, (name, errno): (&str, u32)) -> Answer {
-        let [first, second, third, ..] = self.caller.held.arguments;
+        // Up to the first that is an address: where something lies says nothing about it.
+        let told = self.caller.held.arguments.iter().take(3).take_while(|value| u32::try_from(**value).is_ok());
+        let arguments: Vec<String> = told.map(|value| format!("{value:#x}")).collect();
         let refusal = Refusal {
             rule: None,
             reason: "the system-call table refuses it".into(),
             suggestion: None,
             grantable: Switch::Refused,
         };
-        self.record(ViolationKind::Syscall, format!("{name}({first:#x}, {second:#x}, {third:#x})"), &refusal);
+        self.record(ViolationKind::Syscall, format!("{name}({})", arguments.join(", ")), &refusal);
         Answer::Refused(Errno::from_raw_os_error(errno as i32))
     }
 
@@ -194,4 +207,18 @@ impl<'a> Trial<'a> {
 /// Errors that a read-only mount, a mask or a pinned name gives.
 fn is_a_wall(errno: Errno) -> bool {
     matches!(errno, Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::BUSY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn names_that_are_no_text_are_told_apart() {
+        let said = |bytes: &[u8]| told(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(said("/a/\u{fffd} \u{e9}".as_bytes()), "/a/\u{fffd} \u{e9}");
+        assert_eq!(said(b"/a/\xff"), "/a/\\x{ff}");
+        assert_eq!(said(b"/a/\xfe\xc3/b"), "/a/\\x{fe}\\x{c3}/b");
+    }
 }
