@@ -70,16 +70,24 @@ fn among_flips(
     flip: impl Fn(&AtomicBool) -> u64 + Send + Sync,
     mut act: impl FnMut() -> bool,
 ) -> Answer {
-    let over = AtomicBool::new(false);
-    let (mut done, mut refused) = (0_u64, 0_u64);
-    let flips = std::thread::scope(|threads| {
-        let flipping = threads.spawn(|| flip(&over));
-        for _ in 0..times {
-            if act() { done += 1 } else { refused += 1 }
+    /// A busy machine may let the other thread run too seldom for a race.
+    const ENOUGH_FLIPS: u64 = 100_000;
+    const MOST_ROUNDS: usize = 20;
+    let (mut done, mut refused, mut flips) = (0_u64, 0_u64, 0_u64);
+    for _ in 0..MOST_ROUNDS {
+        let over = AtomicBool::new(false);
+        flips += std::thread::scope(|threads| {
+            let flipping = threads.spawn(|| flip(&over));
+            for _ in 0..times {
+                if act() { done += 1 } else { refused += 1 }
+            }
+            over.store(true, Ordering::Relaxed);
+            flipping.join().unwrap_or(0)
+        });
+        if flips >= ENOUGH_FLIPS {
+            break;
         }
-        over.store(true, Ordering::Relaxed);
-        flipping.join().unwrap_or(0)
-    });
+    }
     Ok(format!("done={done} refused={refused} flips={flips}"))
 }
 
