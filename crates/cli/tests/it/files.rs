@@ -383,6 +383,19 @@ fn f27_devices() {
 }
 
 #[test]
+fn f27_only_devices_among_devices() {
+    each_caller(|world| {
+        let made = "echo x > /dev/zz; mkdir /dev/d; ln -s /etc/passwd /dev/l; mv /dev/shm/f /dev/f; ls /dev";
+        let ran = world.run().shell(&format!("echo x > /dev/shm/f; echo x > /dev/null; {made}"));
+        ran.exits(0);
+        let names = ran.out();
+        let unknown = ["zz", "d", "l", "f"];
+        assert!(names.lines().any(|name| name == "null"), "{ran}");
+        assert!(!names.lines().any(|name| unknown.contains(&name)), "{ran}");
+    });
+}
+
+#[test]
 fn f27_no_mount_lets_devices_or_set_uid_through() {
     each_caller(|world| {
         let answer = world.probe(["mounts"]);

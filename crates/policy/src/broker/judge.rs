@@ -45,6 +45,10 @@ impl Judge {
         if let Some(refusal) = refusal::denied(&self.table, &place, path, naming.kind()) {
             return Judgement::Refused(refusal);
         }
+        // Landlock lets nothing be made there, and does not see what is done on behalf.
+        if place.private && is_among_devices(path) {
+            return Judgement::Refused(refusal::among_devices());
+        }
         // The host would follow the link, and find the protected name at the other end.
         let link = match naming {
             Naming::Symlink => true,
@@ -109,4 +113,10 @@ impl Judge {
         }
         git::judge(&self.table, path, place, act)
     }
+}
+
+/// Whether a name would stand beside the devices of the sandbox's own /dev, and not where memory is shared.
+fn is_among_devices(path: &Path) -> bool {
+    let below = path.strip_prefix("/dev").ok().and_then(|below| below.iter().next());
+    below.is_some_and(|first| first != "shm" && first != "mqueue")
 }

@@ -27,6 +27,16 @@ pub(super) fn denied(table: &Table, place: &Place<'_>, path: &Path, kind: FileKi
     })
 }
 
+/// The sandbox's own /dev has devices in it and nothing else.
+pub(super) fn among_devices() -> Refusal {
+    Refusal {
+        rule: None,
+        reason: "the sandbox's own /dev holds devices only; /tmp and /dev/shm take files".to_owned(),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
+}
+
 /// Why a place may not be read.
 pub(super) fn hidden(table: &Table, place: &Place<'_>, path: &Path, kind: FileKind) -> Option<Refusal> {
     let standing = &place.standing;

@@ -3,6 +3,20 @@ use crate::testing::{load, request, usual_tree};
 use crate::{Flags, Judge, Judgement, Layer, Naming, Shape, Switch};
 
 #[test]
+fn nothing_is_made_among_devices() {
+    let judge = judge_with(Flags::default(), &usual_tree());
+    for naming in [Naming::File, Naming::Directory, Naming::Symlink, Naming::Moved] {
+        for path in ["/dev/x", "/dev/null", "/dev/net/tun", "/dev/shmx"] {
+            assert!(refused(&judge, path, naming).reason.contains("holds devices only"), "{path}");
+        }
+        assert_free(&judge, "/dev/shm/x", naming);
+        assert_free(&judge, "/dev/shm/deep/er", naming);
+    }
+    // What is there is written to.
+    assert!(matches!(judge.change("/dev/null".as_ref()), Judgement::Free));
+}
+
+#[test]
 fn names_that_are_not_there_yet() {
     let flags = Flags {
         deny_write: list(&["./keep", "./gen/*/out", "**/*.lock", "~/notes"]),
