@@ -117,9 +117,14 @@ mod tests {
         let (link, pipe) = (place.path().join("link"), place.path().join("pipe"));
         std::os::unix::fs::symlink("file", &link).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
-        for (path, what) in [(&link, "a symbolic link"), (&pipe, "a named pipe"), (&"/dev/null".into(), "a device")] {
+        for (path, what) in
+            [(&link, "a symbolic link"), (&pipe, "a named pipe"), (&"/dev/null".into(), "a device")]
+        {
             let error = Report::prepare(path.clone(), &[]).err().unwrap().to_string();
-            assert!(error.contains(&format!("it is {what}, not a plain file; nothing was run\nhint: ")), "{error}");
+            assert!(
+                error.contains(&format!("it is {what}, not a plain file; nothing was run\nhint: ")),
+                "{error}"
+            );
         }
     }
 }

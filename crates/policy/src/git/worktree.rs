@@ -39,9 +39,11 @@ pub fn git_config_with_relative_worktree<'t>(
     git_directory: &Path,
 ) -> Result<Cow<'t, [u8]>, GitRefusal> {
     let Some(repository) = path::owner_of_module(git_directory) else { return Ok(Cow::Borrowed(text)) };
-    let mut lines: Vec<Cow<'_, [u8]>> = text.split_inclusive(|byte| *byte == b'\n').map(Cow::Borrowed).collect();
+    let mut lines: Vec<Cow<'_, [u8]>> =
+        text.split_inclusive(|byte| *byte == b'\n').map(Cow::Borrowed).collect();
     for entry in parse(text)? {
-        let Some(value) = entry.value.filter(|value| entry.name == b"core.worktree" && value.starts_with(b"/"))
+        let Some(value) =
+            entry.value.filter(|value| entry.name == b"core.worktree" && value.starts_with(b"/"))
         else {
             continue;
         };

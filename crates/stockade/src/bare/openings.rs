@@ -58,7 +58,8 @@ pub(crate) fn open(
     ordered.sort_by_key(|opening| opening.name.start);
     // What makes no file comes first: where it fails, nothing has happened.
     let makes = |opening: &Opening| matches!(opening.opens, Opens::ForWriting | Opens::ForNohup);
-    let waits = |one: &Opening| makes(one) || ordered.iter().any(|other| makes(other) && other.path == one.path);
+    let waits =
+        |one: &Opening| makes(one) || ordered.iter().any(|other| makes(other) && other.path == one.path);
     let mut opened: Vec<(usize, OwnedFd)> = Vec::new();
     for last in [false, true] {
         for (at, opening) in ordered.iter().enumerate().filter(|(_, opening)| waits(opening) == last) {

@@ -55,7 +55,8 @@ fn f23_no_link_comes_into_the_place_of_a_work_tree() {
         ];
         for (number, (first, way, place)) in ways.into_iter().enumerate() {
             let name = format!("r{number}");
-            let script = format!("mkdir {name}; cd {name}; {REPOSITORY} && {given} && {first} && echo made; {way}");
+            let script =
+                format!("mkdir {name}; cd {name}; {REPOSITORY} && {given} && {first} && echo made; {way}");
             let ran = reported(world).shell(&script);
             assert!(!ran.status.success(), "{way}{ran}");
             assert_eq!(ran.out(), "made\n", "{way}{ran}");
@@ -64,7 +65,8 @@ fn f23_no_link_comes_into_the_place_of_a_work_tree() {
             assert!(place.symlink_metadata().is_err(), "{way}");
         }
         // Everything else goes on: links elsewhere, directories in that place, links once nothing names it.
-        let free = "ln -s home elsewhere; mkdir way; rmdir way; mv aside way; mv way aside; rm -r .git/modules/x;
+        let free =
+            "ln -s home elsewhere; mkdir way; rmdir way; mv aside way; mv way aside; rm -r .git/modules/x;
             ln -s other way";
         let script = format!("set -e; mkdir free; cd free; {REPOSITORY}; {given}; {deeper}; {free}");
         world.run().shell(&script).exits(0);

@@ -71,9 +71,8 @@ impl Trial<'_> {
         let full = place.full();
         let beside = !target.to_bytes().contains(&b'/') && !matches!(target.to_bytes(), b"." | b"..");
         let naming = if beside { Naming::SymlinkBeside } else { Naming::Symlink };
-        let judged = self
-            .judge_new(&place, naming)
-            .and_then(|()| self.judge_work_trees(Arriving::Link, &place));
+        let judged =
+            self.judge_new(&place, naming).and_then(|()| self.judge_work_trees(Arriving::Link, &place));
         if let Err(answer) = judged {
             return Ok(answer);
         }

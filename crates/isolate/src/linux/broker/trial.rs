@@ -155,7 +155,8 @@ impl<'a> Trial<'a> {
     /// Refuses a call that the system-call table closes.
     pub(super) fn refuse_call(&self, (name, errno): (&str, u32)) -> Answer {
         // Up to the first that is an address: where something lies says nothing about it.
-        let told = self.caller.held.arguments.iter().take(3).take_while(|value| u32::try_from(**value).is_ok());
+        let told =
+            self.caller.held.arguments.iter().take(3).take_while(|value| u32::try_from(**value).is_ok());
         let arguments: Vec<String> = told.map(|value| format!("{value:#x}")).collect();
         let refusal = Refusal {
             rule: None,

@@ -41,7 +41,8 @@ impl Trial<'_> {
     pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
         let roots = self.caller.broker.plan.broker.as_ref().map(BrokerPlan::git_roots).unwrap_or_default();
         let path = new.full();
-        for above in new.path.ancestors().take_while(|above| roots.iter().any(|root| above.starts_with(root))) {
+        for above in new.path.ancestors().take_while(|above| roots.iter().any(|root| above.starts_with(root)))
+        {
             let Some(git) = self.lock_git_directory(above, &path)? else { continue };
             let Ok(trees) = work_trees(&git) else {
                 return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);

@@ -18,9 +18,8 @@ pub(crate) fn read_memory(thread: u32, address: u64, into: &mut [u8]) -> Result<
 pub(crate) fn descriptor_limit(thread: u32) -> Result<u64, Errno> {
     let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: nothing is set, and the answer goes to our own variable.
-    let asked = unsafe {
-        libc::prlimit64(thread as i32, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut limit)
-    };
+    let asked =
+        unsafe { libc::prlimit64(thread as i32, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut limit) };
     check(asked.into()).map(|_| limit.rlim_cur)
 }
 

@@ -317,7 +317,10 @@ fn working_trees_are_named_as_from_their_git_directories() {
         "[core]\nworktree = /elsewhere/sub\n",
     ] {
         let refusal = settle(odd).unwrap_err();
-        assert_eq!((refusal.key.as_str(), refusal.line), ("core.worktree", if odd.contains("[core] ") { 1 } else { 2 }));
+        assert_eq!(
+            (refusal.key.as_str(), refusal.line),
+            ("core.worktree", if odd.contains("[core] ") { 1 } else { 2 })
+        );
     }
     let elsewhere = git_config_with_relative_worktree(b"[core]\nworktree = /x\n", "/ws/repo/.git".as_ref());
     assert_eq!(elsewhere.unwrap().as_ref(), b"[core]\nworktree = /x\n");
