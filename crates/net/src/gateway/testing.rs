@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stockade_policy::{
-    DomainPattern, DomainRule, GatewayPlan, Layer, NetLimits, NetRefusal, Origin, Reply, RuleRef,
+    DomainPattern, DomainRule, GatewayPlan, Layer, NetLimits, NetRefusal, Origin, Reply, RequestRule,
+    RuleRef, Switch,
 };
 
 /// Remembers what it is told and answers with what it was given.
@@ -79,6 +80,17 @@ pub(crate) fn rule(host: &str) -> DomainRule {
         reason: None,
         limits: NetLimits::default(),
         rule: RuleRef { text: format!("--allow-domain {host}"), origin },
+    }
+}
+
+/// A rule that lets one read from a host.
+pub(crate) fn reading(host: &str) -> RequestRule {
+    RequestRule {
+        pattern: DomainPattern::parse_allowed(host).unwrap(),
+        methods: vec!["GET".into()],
+        paths: vec![],
+        verdict: Switch::Allowed,
+        rule: rule(host).rule,
     }
 }
 

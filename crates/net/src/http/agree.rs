@@ -2,6 +2,7 @@
 
 use super::answer::Answer;
 use super::head::BadRequest;
+use super::wishes::Wishes;
 use crate::gateway::{Admitted, Ward, refusal};
 use crate::transparent::rule_about_requests;
 use std::sync::Arc;
@@ -92,6 +93,21 @@ pub(super) async fn judged(
     agrees.map_err(|refusal| Answer::refused(&ward.refuse(*refusal).refusal))?;
     let judged = ward.judge_request(admitted, method, &asked.path).await;
     judged.map_err(|denied| Answer::refused(&denied.refusal))
+}
+
+/// Whether a request that was let through could be begun under another judge, for whoever keeps it.
+pub(super) fn still(
+    to: &Target,
+    asked: &Asked,
+    method: &str,
+    wishes: Wishes,
+) -> impl Fn(&NetJudge) -> bool + Send + Sync + use<> {
+    let (to, asked, method) = (to.clone(), asked.clone(), method.to_owned());
+    move |judge| {
+        check_host(judge, &to, &asked, &method).is_ok()
+            && matches!(judge.request(&to, &method, &asked.path), Ruling::Allowed(_))
+            && wishes.refused(judge, &to).is_ok()
+    }
 }
 
 /// Whether a request belongs on a connection that was admitted for `to`.

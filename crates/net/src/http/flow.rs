@@ -34,6 +34,8 @@ pub(super) struct CutOff(String);
 pub(super) struct Flow {
     body: Source,
     tally: Tally,
+    /// The end of the request that somebody else decides on.
+    closed: Pin<Box<dyn Future<Output = ()> + Send>>,
     rewriting: Option<Rewriting>,
     /// What waits for the rate limit.
     waiting: Option<(Frame<Bytes>, Pin<Box<Sleep>>)>,
@@ -82,7 +84,9 @@ pub(super) struct Tally {
 impl Flow {
     /// Counts `body`.
     pub(super) fn new(body: Source, tally: Tally) -> Self {
-        Self { body, tally, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
+        let exchange = Arc::clone(&tally.exchange);
+        let closed = Box::pin(async move { exchange.closed().await });
+        Self { body, tally, closed, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
     }
 
     /// Puts real values in the place of stand-ins.
@@ -143,6 +147,11 @@ impl Flow {
 
     /// The next frame, as it goes on.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.closed.as_mut().poll(cx).is_ready() {
+            // Whoever asks again hears the same.
+            self.closed = Box::pin(std::future::poll_fn(|_| Poll::Ready(())));
+            return Poll::Ready(Some(Err(CutOff("no longer allowed".to_owned()).into())));
+        }
         loop {
             if let Some((_, wait)) = &mut self.waiting {
                 ready!(wait.as_mut().poll(cx));

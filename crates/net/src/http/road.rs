@@ -1,6 +1,6 @@
 //! The road of one request: what it asks for, whether it may, on to the server and back.
 
-use super::agree::{Asked, Form, asked, bad, judged};
+use super::agree::{Asked, Form, asked, bad, judged, still};
 use super::answer::Answer;
 use super::connect::unread;
 use super::flow::{Body, Flow, Source, Tally, too_long};
@@ -95,9 +95,19 @@ impl Road {
         let (place, _room) = self.room(&asked, &request)?;
         let way = self.way(&asked, &request);
         let (admitted, line) = self.admitted(&asked, way).await?;
-        let exchange = Arc::new(admitted.exchange(request.method().as_str(), &asked.path));
+        let (method, wishes) = (request.method().as_str(), Wishes::of(request.headers()));
+        let still = still(&admitted.target, &asked, method, wishes);
+        let exchange = Arc::new(admitted.exchange((method, &asked.path), still));
         exchange.hold(place);
-        let result = self.pass(request, &asked, (&admitted, way, line), &exchange).await;
+        let result = tokio::select! {
+            biased;
+            result = self.pass(request, &asked, (&admitted, way, line), &exchange) => result,
+            () = exchange.closed() => Err(Answer::plain(
+                StatusCode::FORBIDDEN,
+                "blocked-by-allowlist",
+                "the rules have changed, and this request is no longer allowed",
+            )),
+        };
         if let Err(answer) = &result {
             exchange.answered(answer.status().as_u16());
             exchange.ended(match answer.status().is_server_error() {

@@ -41,7 +41,7 @@ async fn a_request_that_is_refused_is_counted() {
     let target = Target::parse(server.to_string().as_bytes(), None).unwrap();
     let wanted = Wanted { target, via: Via::HttpProxy, spoken: None };
     let admitted = sandbox.ward.admit(wanted).await.unwrap();
-    admitted.exchange("GET", "/").ended(Verdict::Refused);
+    admitted.exchange(("GET", "/"), |_| true).ended(Verdict::Refused);
     assert_eq!(sandbox.witness.records(1).await[0].verdict, Verdict::Refused);
     assert_eq!(sandbox.ward.statistics().total.refused, 1);
 }
