@@ -146,7 +146,8 @@ impl NetJudge {
         }
     }
 
-    /// Whether this is a host that needs no rule because everybody can reach it.
+    /// Whether this is a host that needs no rule because everybody can reach it. An address is none: behind it
+    /// may be a host whose name is denied.
     fn is_public(&self, host: &Host) -> bool {
         self.plan.public_hosts == Switch::Allowed
             && match host {
@@ -154,7 +155,7 @@ impl NetJudge {
                     name.contains('.')
                         && !NOT_PUBLIC.iter().any(|above| domain::is_below(name, above) || name == above)
                 }
-                Host::Address(address) => addresses::reach(*address) == Reach::Public,
+                Host::Address(_) => false,
             }
     }
 
@@ -186,6 +187,9 @@ impl NetJudge {
             Cause::NotListed if self.plan.allowed.is_empty() && self.plan.public_hosts == Switch::Refused => {
                 "no host is allowed"
             }
+            Cause::NotListed if self.plan.public_hosts == Switch::Allowed && is_address(&subject) => {
+                "public hosts are allowed by name only, and this address is on no list"
+            }
             Cause::NotListed => "the host is on no list of allowed ones",
             _ => "it is refused",
         };
@@ -205,6 +209,11 @@ impl NetJudge {
             subject,
         }
     }
+}
+
+fn is_address(subject: &str) -> bool {
+    let target = Target::parse(subject.as_bytes(), Some(1));
+    matches!(target, Ok(Target { host: Host::Address(_), .. }))
 }
 
 /// A literal that leads to this machine or its cloud is named in settings by somebody who knows, not allowed by

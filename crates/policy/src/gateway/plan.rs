@@ -15,7 +15,7 @@ pub struct GatewayPlan {
     pub allowed: Vec<DomainRule>,
     /// Hosts that may not; beats `allowed`.
     pub denied: Vec<DomainRule>,
-    /// Every public host without being listed.
+    /// Every public host without being listed, by its name.
     pub public_hosts: Switch,
     /// Ports where a rule names none; every one when empty.
     pub ports: Vec<u16>,
