@@ -94,9 +94,15 @@ pub(crate) fn reading(host: &str) -> RequestRule {
     }
 }
 
-/// A plan that allows these hosts and nothing else.
+/// A plan that allows these hosts and nothing else. `localhost` stands for this machine.
 pub(crate) fn plan(hosts: &[&str]) -> GatewayPlan {
-    GatewayPlan { allowed: hosts.iter().map(|host| rule(host)).collect(), ..GatewayPlan::default() }
+    // The servers of tests are on this machine's loopback.
+    let host_loopback = Switch::Allowed;
+    GatewayPlan {
+        allowed: hosts.iter().map(|host| rule(host)).collect(),
+        host_loopback,
+        ..GatewayPlan::default()
+    }
 }
 
 /// A ward of this plan.

@@ -108,6 +108,9 @@ impl NetJudge {
         if let Some(rule) = denied.into_iter().find(port_fits) {
             return refused(Cause::Denied, Some(rule));
         }
+        if self.plan.host_loopback == Switch::Refused && is_own(&to.host) {
+            return self.own_loopback(to);
+        }
         let allowance = match self.basis(to) {
             Some(basis) => basis.allowance(),
             None => {
@@ -130,6 +133,16 @@ impl NetJudge {
             }
             _ => Ruling::Allowed(allowance),
         }
+    }
+
+    /// Whoever means the loopback comes here through a proxy only: programs that use none never leave the
+    /// sandbox's own.
+    fn own_loopback(&self, to: &Target) -> Ruling {
+        let mut refusal = self.refusal(ViolationKind::Connect, to.to_string(), Cause::Address, None);
+        refusal.reason =
+            "loopback inside is the sandbox's own, and no list of hosts leads to this machine's".to_owned();
+        refusal.suggestion = Some(format!("--forward-port {}", to.port));
+        Ruling::Refused(Box::new(refusal))
     }
 
     /// Why a target may be reached, deny rules aside.
@@ -223,8 +236,16 @@ fn is_forbidden_literal(subject: &str) -> bool {
     match host {
         Ok(Host::Address(address)) => matches!(addresses::reach(address), Reach::Never(_)),
         // Inside it is the sandbox itself; through a proxy it would be this machine, which nobody would guess.
-        Ok(Host::Name(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Ok(host @ Host::Name(_)) => is_own(&host),
         Err(_) => false,
+    }
+}
+
+/// Whether this is loopback, by name or address.
+fn is_own(host: &Host) -> bool {
+    match host {
+        Host::Name(name) => name == "localhost" || domain::is_below(name, "localhost"),
+        Host::Address(address) => addresses::is_own(*address),
     }
 }
 

@@ -25,6 +25,9 @@ pub struct GatewayPlan {
     pub denied_addresses: Vec<ipnet::IpNet>,
     /// Whether an allowed name may resolve to private, carrier-grade or unique-local addresses.
     pub private_addresses: Switch,
+    /// Whether `localhost` and loopback addresses stand for this machine at the proxies, as srt has it. Refused,
+    /// they are the sandbox's own there, too, and lead nowhere.
+    pub host_loopback: Switch,
     /// Whether what is on no list may be asked for.
     pub asking: Switch,
     /// Rules about single requests, in order; the first that fits decides.

@@ -3,7 +3,7 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::Switch;
-use crate::domain::DomainPattern;
+use crate::domain::{self, DomainPattern};
 use crate::pattern::{Pattern, Reading};
 use crate::policy::Manner;
 use crate::rules::List;
@@ -200,14 +200,14 @@ impl Draft {
         }
     }
 
-    /// Only the proxies take `localhost` for this machine; for everything else it is the sandbox.
+    /// Only srt's proxies take `localhost` for this machine; for everything else it is the sandbox.
     fn warn_about_loopback(&mut self) {
         let network = &self.policy.network;
-        if self.policy.manner == Manner::Srt || network.proxies == Switch::Allowed {
+        if self.policy.manner == Manner::Srt {
             return;
         }
         let is_loopback = |rule: &&DomainRule| match &rule.pattern.host {
-            HostPattern::Name(name) => name == "localhost",
+            HostPattern::Name(name) => name == "localhost" || domain::is_below(name, "localhost"),
             HostPattern::Address(address) => address.to_canonical().is_loopback(),
             HostPattern::Below(_) | HostPattern::Any => false,
         };

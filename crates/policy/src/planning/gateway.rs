@@ -57,6 +57,7 @@ impl Policy {
             protocols: rules.protocols.clone(),
             denied_addresses: rules.denied_addresses.clone(),
             private_addresses: rules.private_addresses,
+            host_loopback: switch(self.manner == Manner::Srt),
             asking: switch(self.may_ask_about_hosts()),
             requests: rules.requests.clone(),
             limits: rules.limits,

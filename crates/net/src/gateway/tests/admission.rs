@@ -1,12 +1,12 @@
 //! What is let in, what is not, and what a change of plan does.
 
 use super::super::Wanted;
-use super::super::testing::{plan, rule};
+use super::super::testing::plan;
 use super::{Sandbox, all, echo, exchange, is_reset};
 use crate::{Verdict, Via};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, GatewayPlan, Target};
+use stockade_policy::{Cause, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
@@ -85,8 +85,7 @@ async fn nobody_there_is_a_failure_and_no_refusal() {
 #[tokio::test]
 async fn another_plan_closes_what_it_refuses_and_nothing_else() {
     let server = echo().await;
-    let both =
-        GatewayPlan { allowed: vec![rule("127.0.0.1"), rule("example.org")], ..GatewayPlan::default() };
+    let both = plan(&["127.0.0.1", "example.org"]);
     let sandbox = Sandbox::toward(both, &server.to_string()).await;
     let mut client = sandbox.connect().await;
     client.write_all(b"\x02").await.unwrap();

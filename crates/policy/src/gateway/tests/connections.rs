@@ -34,11 +34,36 @@ fn labels_not_letters_are_compared() {
 
 #[test]
 fn without_a_list_nothing_is_let_through() {
-    let judge = judge(GatewayPlan::default());
+    let judge = judge(GatewayPlan { host_loopback: Switch::Allowed, ..GatewayPlan::default() });
     for to in ["a.test:443", "localhost:80", "127.0.0.1:80", "192.0.2.1:443", "[::1]:1"] {
         let refusal = refusal(judge.connect(&target(to), None));
         assert_eq!((refusal.cause, refusal.askable), (Cause::NotListed, Switch::Refused), "{to}");
         assert_eq!(refusal.reason, "no host is allowed");
+    }
+}
+
+#[test]
+fn a_list_of_hosts_leads_to_this_machine_in_srt_only() {
+    let listed =
+        plan(&["localhost", "x.localhost", "127.0.0.1", "127.9.9.9", "[::1]", "0.0.0.0", "[::]"], &[]);
+    let srt = judge(GatewayPlan { host_loopback: Switch::Allowed, ..listed.clone() });
+    let native = judge(listed);
+    for to in [
+        "localhost:80",
+        "x.localhost:80",
+        "127.0.0.1:80",
+        "127.9.9.9:80",
+        "[::1]:80",
+        "0.0.0.0:80",
+        "[::]:80",
+    ] {
+        assert!(is_allowed(&srt.connect(&target(to), None)), "{to}");
+        let told = refusal(native.connect(&target(to), None));
+        assert_eq!((told.cause, told.askable), (Cause::Address, Switch::Refused), "{to}");
+        assert_eq!(told.suggestion.as_deref(), Some("--forward-port 80"), "{to}");
+    }
+    for to in ["[::ffff:127.0.0.1]:80", "[::ffff:0.0.0.0]:80", "[::127.0.0.1]:80"] {
+        assert!(!is_allowed(&native.connect(&target(to), None)), "{to}");
     }
 }
 
