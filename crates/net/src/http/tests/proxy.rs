@@ -205,6 +205,23 @@ async fn rules_about_requests_are_kept() {
 }
 
 #[tokio::test]
+async fn what_a_proxy_does_not_take_is_on_record() {
+    for (line, host, target) in [
+        ("GET https://evil.test/", "evil.test", "evil.test:443"),
+        ("GET https://evil.test:8443/", "evil.test:8443", "evil.test:8443"),
+        ("GET /2", "evil.test", "evil.test:80"),
+    ] {
+        let (mut client, witness, _ward) = proxied(plan(&["a.test"])).await;
+        let heard = all(&mut client, format!("{line} HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
+        assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
+        let told = witness.refusals.lock().unwrap().clone();
+        assert_eq!((told.len(), told[0].cause, told[0].subject.as_str()), (1, Cause::Grammar, target));
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.target.as_str(), record.verdict), (target, Verdict::Refused));
+    }
+}
+
+#[tokio::test]
 async fn another_proxy_takes_its_place() {
     let (port, heard) = parrot(b"other").await;
     let upstreams = Upstreams { http_proxy_port: Some(port), ..Upstreams::default() };
