@@ -61,6 +61,11 @@ impl NetJudge {
         !named && !self.plan.protocols.is_empty() && !self.plan.protocols.contains(&Protocol::Tcp)
     }
 
+    /// Whether a rule allows this very host, and not just some among which it is.
+    pub fn lists(&self, host: &Host) -> bool {
+        self.allowed.has(host)
+    }
+
     /// Whether a name may be looked up: some port of it may be reached.
     pub fn name(&self, host: &Host) -> Ruling {
         let denied = self.about(&self.denied, &self.plan.denied, host);
