@@ -93,6 +93,14 @@ impl Admitted {
         &self.meter
     }
 
+    /// What passes from now on names another host than was connected to, which this allows: it counts for its
+    /// limits, too.
+    pub(crate) fn names(&self, allowance: Option<&Allowance>) {
+        let named =
+            allowance.map(|named| (named.rule.clone(), self.ward.allotment(&named.rule, named.limits)));
+        self.meter.named(named);
+    }
+
     /// Waits until the policy has changed and this connection must end.
     pub(crate) async fn closed(&self) {
         self.entry.closed().await;
