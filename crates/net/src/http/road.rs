@@ -3,7 +3,7 @@
 use super::agree::{Asked, Form, asked, bad, judged, still};
 use super::answer::Answer;
 use super::connect::unread;
-use super::flow::{Body, Flow, Source, Tally, too_long};
+use super::flow::{Body, Fault, Flow, Source, Tally, too_long};
 use super::guard::{Gate, Unread};
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
@@ -333,15 +333,23 @@ impl Road {
                 Ok(response) => return Ok((response, line)),
                 Err(SendError::Unsent(unsent)) => request = *unsent,
                 Err(SendError::Failed(error)) => {
-                    return Err(match way {
-                        Way::Server => failed(&admitted.target, &error),
-                        Way::Forwarder => self.not_forwarded(admitted, &error),
+                    return Err(match (Fault::of(&error), way) {
+                        (Some(Fault::Cut(cut)), _) => cut.answer(),
+                        (Some(Fault::Bad(wrong)), _) => self.bad_body(admitted, wrong),
+                        (None, Way::Server) => failed(&admitted.target, &error),
+                        (None, Way::Forwarder) => self.not_forwarded(admitted, &error),
                     });
                 }
             }
         }
         let text = format!("{} closes every connection before it answers", admitted.target);
         Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
+    }
+
+    /// The answer to a request whose body cannot be read in one way, once it is told.
+    fn bad_body(&self, admitted: &Admitted, wrong: BadRequest) -> Answer {
+        self.ward.refuse(refusal(&admitted.target, Cause::Grammar, wrong.to_string(), None));
+        Answer::bad(wrong)
     }
 
     /// The answer to whoever got none because a proxy gave none.

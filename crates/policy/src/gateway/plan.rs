@@ -137,6 +137,11 @@ pub struct ProxyPorts {
     pub socks: u16,
 }
 
+impl ProxyPorts {
+    /// Where they are; srt's users know these ports.
+    pub(crate) const INSIDE: Self = Self { http: 3128, socks: 1080 };
+}
+
 /// Where connections are led instead of to their target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

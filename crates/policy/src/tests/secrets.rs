@@ -192,6 +192,20 @@ fn an_address_that_is_nobodys_cannot_be_allowed() {
     }
 }
 
+#[test]
+fn a_forwarded_port_that_a_proxy_has_is_an_error() {
+    let load = |port: &str, proxies: bool| {
+        let text = format!(r#"{{"network": {{"forwardPorts": [{port:?}], "proxies": {proxies}}}}}"#);
+        load(&usual_tree(), Layer::User, Shape::Native, &text)
+    };
+    for port in ["3128", "1080:5432"] {
+        let error = load(port, true).unwrap_err().to_string();
+        assert!(error.contains("forwardPorts") && error.contains("network.proxies"), "{error}");
+        load(port, false).unwrap();
+    }
+    load("13128:3128", true).unwrap();
+}
+
 /// F35: what the host saves over a masked file is a secret, too.
 #[test]
 fn a_masked_file_has_to_be_a_stand_in() {
