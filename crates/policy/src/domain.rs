@@ -67,6 +67,9 @@ pub enum DomainError {
     /// Not a port.
     #[error("{0:?} does not end in a port between 1 and 65535")]
     Port(String),
+    /// `0.0.0.0`, `[::]`.
+    #[error("{0:?} is no host's address: inside it stands for the sandbox itself")]
+    Unspecified(String),
     /// A star in the wrong place.
     #[error("{0:?} has a * that is not a whole first label")]
     Star(String),
@@ -87,6 +90,9 @@ impl DomainError {
             Self::Control(_) => "remove the character",
             Self::Name(_) => "labels of letters, digits and hyphens, separated by dots",
             Self::Port(_) => "write host:443, or leave the port out",
+            Self::Unspecified(_) => {
+                "remove the entry; a port of this machine is reached with forwardPorts (--forward-port PORT)"
+            }
             Self::Star(_) => "write *.example.org for everything below example.org",
         }
     }
@@ -108,6 +114,18 @@ impl DomainPattern {
             HostPattern::Any => Err(DomainError::Everything(text.to_owned())),
             HostPattern::Below(name) if !name.contains('.') || PUBLIC_PAIRS.contains(&name.as_str()) => {
                 Err(DomainError::TooWide(text.to_owned()))
+            }
+            _ => Ok(pattern),
+        }
+    }
+
+    /// Reads an entry of an allow list of our own settings. srt takes the unspecified address for this machine;
+    /// here it would lead nowhere.
+    pub(crate) fn parse_reachable(text: &str) -> Result<Self, DomainError> {
+        let pattern = Self::parse_allowed(text)?;
+        match &pattern.host {
+            HostPattern::Address(address) if address.to_canonical().is_unspecified() => {
+                Err(DomainError::Unspecified(text.to_owned()))
             }
             _ => Ok(pattern),
         }

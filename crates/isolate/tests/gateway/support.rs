@@ -8,8 +8,9 @@ use stockade_isolate::{
     Command, Concern, DoorSocket, DoorSocketKind, NativeProvider, NetNote, Provider, Running, Sandbox,
 };
 use stockade_policy::{
-    BrokerPlan, Event, FileKind, GatewayPlan, Identity, Limits, Mount, MountKind, NetworkPlan, Outcome, Plan,
-    Rights, RootView, Switch, SyscallPlan, UnixSockets, ViolationKind,
+    BrokerPlan, DomainPattern, DomainRule, Event, FileKind, GatewayPlan, Identity, Layer, Limits, Mount,
+    MountKind, NetworkPlan, Origin, Outcome, Plan, Rights, RootView, RuleRef, Switch, SyscallPlan,
+    UnixSockets, ViolationKind,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -52,9 +53,20 @@ pub(crate) fn gateway(plan: GatewayPlan) -> NetworkPlan {
     NetworkPlan::Gateway(Box::new(plan))
 }
 
-/// Literal addresses of public hosts are let through to the gateway.
+fn allowing(host: &str) -> DomainRule {
+    let origin = Origin { layer: Layer::Flag, source: "--allow-domain".into(), key: String::new() };
+    DomainRule {
+        pattern: DomainPattern::parse_allowed(host).unwrap(),
+        reason: None,
+        limits: Default::default(),
+        rule: RuleRef { text: format!("--allow-domain {host}"), origin },
+    }
+}
+
+/// Some literal addresses are let through to the gateway.
 pub(crate) fn open() -> GatewayPlan {
-    GatewayPlan { public_hosts: Switch::Allowed, ..GatewayPlan::default() }
+    let allowed = ["1.2.3.9", "[2606:4700::9]"].map(allowing);
+    GatewayPlan { allowed: allowed.to_vec(), ..GatewayPlan::default() }
 }
 
 pub(crate) async fn create(plan: Plan) -> Arc<dyn Sandbox> {

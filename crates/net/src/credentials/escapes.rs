@@ -13,8 +13,12 @@ pub(super) enum Spelled {
     WholeOrBegun(usize),
 }
 
-/// The longest escape: four hexadecimal digits twice, as JSON writes letters beyond the first 65536.
-pub(super) const LONGEST: usize = 12;
+/// The longest escape: a name that pages have for a letter, with its `&` written as JSON for pages does.
+pub(super) const LONGEST: usize = 16;
+
+/// Ways to write the `&` of an escape that was escaped again: in pages, and in strings behind a backslash.
+const AGAIN_IN_PAGES: [&[u8]; 3] = [b"amp;", b"#38;", b"#x26;"];
+const AGAIN_IN_STRINGS: [&[u8]; 2] = [b"u0026", b"x26"];
 
 /// Names that pages have for letters.
 const NAMES: [(char, &str); 33] = [
@@ -63,10 +67,33 @@ pub(super) fn spelled(read: &[u8], value: &[u8]) -> Spelled {
     match read {
         [b'%', digits @ ..] => after_percent(digits, value),
         [b'\\', rest @ ..] => after_backslash(rest, value),
-        [b'&'] => Spelled::Begun,
-        [b'&', b'#', digits @ ..] => sign(value).map_or(Spelled::No, |sign| in_digits(digits, sign)),
-        [b'&', name @ ..] => sign(value).map_or(Spelled::No, |sign| by_name(name, sign)),
+        [b'&', rest @ ..] => after_ampersand(rest, value),
         _ => Spelled::No,
+    }
+}
+
+/// The name or the number of a letter, or those of the `&` itself where the whole was escaped again.
+fn after_ampersand(rest: &[u8], value: &[u8]) -> Spelled {
+    again(rest, &AGAIN_IN_PAGES, value, |rest| match (rest, sign(value)) {
+        ([], _) => Spelled::Begun,
+        (_, None) => Spelled::No,
+        ([b'#', digits @ ..], Some(sign)) => in_digits(digits, sign),
+        (name, Some(sign)) => by_name(name, sign),
+    })
+}
+
+/// What `once` makes of it, or what follows an `&` that is written in one of these ways.
+fn again(read: &[u8], ways: &[&[u8]], value: &[u8], once: impl Fn(&[u8]) -> Spelled) -> Spelled {
+    let starts = |longer: &[u8], start: &[u8]| {
+        longer.get(..start.len()).is_some_and(|longer| longer.eq_ignore_ascii_case(start))
+    };
+    if let Some(way) = ways.iter().find(|way| read.len() > way.len() && starts(read, way)) {
+        return after_ampersand(&read[way.len()..], value);
+    }
+    match (once(read), ways.iter().any(|way| starts(way, read))) {
+        (Spelled::No, true) => Spelled::Begun,
+        (Spelled::Whole(count), true) => Spelled::WholeOrBegun(count),
+        (spelled, _) => spelled,
     }
 }
 
@@ -82,11 +109,19 @@ fn after_percent(digits: &[u8], value: &[u8]) -> Spelled {
 }
 
 /// What follows a backslash: a letter for a letter, or digits. Where the whole was escaped again it is another
-/// backslash.
+/// backslash, or what pages write in the place of the letter.
 fn after_backslash(rest: &[u8], value: &[u8]) -> Spelled {
+    again(rest, &AGAIN_IN_STRINGS, value, |rest| once_after_backslash(rest, value))
+}
+
+fn once_after_backslash(rest: &[u8], value: &[u8]) -> Spelled {
     let first = value.first();
     match rest {
         [] => Spelled::Begun,
+        [b'&'] if first == Some(&b'&') => Spelled::WholeOrBegun(1),
+        [b'&', page @ ..] if first.is_some_and(|byte| !byte.is_ascii_alphanumeric()) => {
+            after_ampersand(page, value)
+        }
         [b'x' | b'X', digits @ ..] => in_hexadecimal(digits, value),
         [b'u' | b'U', b'{', digits @ ..] => {
             sign(value).map_or(Spelled::No, |sign| numbered(digits, 16, b'}', sign))
@@ -226,8 +261,25 @@ mod tests {
                     "&sol;",
                 ],
             ),
-            ("&", &["&amp;", "&AMP;", "\\&", "\\u0026", "%26"]),
-            ("\"", &["\\\"", "\\\\\\\""]),
+            ("&", &["%26", "\\046"]),
+            ("w", &["&amp;#119;", "&amp;#x77;", "&#38;#119;", "&#x26;#x77;", "\\u0026#119;", "\\x26#119;"]),
+            ("<", &["&amp;lt;", "\\u0026lt;", "\\&lt;", "\\u003c"]),
+            (
+                "\"",
+                &[
+                    "\\\"",
+                    "\\\\\\\"",
+                    "&amp;quot;",
+                    "&AMP;#34;",
+                    "&amp;amp;quot;",
+                    "\\&quot;",
+                    "\\&#34;",
+                    "\\\\\\&quot;",
+                    "\\u0026quot;",
+                    "\\\\u0026#34;",
+                ],
+            ),
+            ("_", &["&amp;lowbar;", "\\u0026lowbar;"]),
             ("\\", &["&bsol;", "%5c"]),
             ("\n", &["\\n", "%0A", "&#10;"]),
             ("[", &["&lsqb;", "&lbrack;"]),
@@ -249,7 +301,19 @@ mod tests {
             }
         }
         // Escaped once they are whole, and twice they go on.
-        for (read, value) in [("\\\\", "\\"), ("\\\\\\\\", "\\"), ("%25", "%"), ("%2525", "%")] {
+        for (read, value) in [
+            ("\\\\", "\\"),
+            ("\\\\\\\\", "\\"),
+            ("%25", "%"),
+            ("%2525", "%"),
+            ("&amp;", "&"),
+            ("&AMP;", "&"),
+            ("&#38;", "&"),
+            ("\\&", "&"),
+            ("\\u0026", "&"),
+            ("&amp;amp;", "&"),
+            ("\\u0026amp;", "&"),
+        ] {
             assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::WholeOrBegun(1), "{read}");
         }
         // Bytes that are no letters have two digits, too.
@@ -261,6 +325,9 @@ mod tests {
             ("&#66;", "A"),
             ("&lt;", ">"),
             ("&ampx", "&"),
+            ("&amp;x", "x"),
+            ("\\&#119;", "w"),
+            ("\\u0027quot;", "\""),
             ("A", "A"),
         ] {
             assert_eq!(spelled(read.as_bytes(), value.as_bytes()), Spelled::No, "{read}");

@@ -1,5 +1,6 @@
 //! Dialling a target that was let in.
 
+use super::lookup::Listing;
 use super::race::race;
 use super::route::Route;
 use super::upstream::Upstream;
@@ -72,8 +73,17 @@ impl Ward {
         Ok(Upstream::from(stream).holding(place))
     }
 
+    /// The addresses of a name that may be looked up.
+    pub(crate) async fn addresses_of(&self, name: &str) -> io::Result<Arc<[IpAddr]>> {
+        let listing = match self.judge().lists(&Host::Name(name.to_owned())) {
+            true => Listing::Named,
+            false => Listing::Among,
+        };
+        self.dialler().lookups().addresses(name, listing).await
+    }
+
     async fn looked_up(&self, admitted: &Admitted, name: &str) -> Result<Arc<[IpAddr]>, DialError> {
-        let looked = self.dialler().lookups().addresses(name).await;
+        let looked = self.addresses_of(name).await;
         looked.map_err(|error| unreachable(admitted, error))
     }
 

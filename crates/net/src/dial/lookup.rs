@@ -13,10 +13,13 @@ const FRESH: Duration = Duration::from_secs(30);
 const FRESH_FAILURE: Duration = Duration::from_secs(2);
 /// Names remembered at once.
 const MOST_NAMES: usize = 1024;
-/// Lookups at once; each holds a thread of the runtime.
+/// Lookups of one rank at once; each holds a thread of the runtime.
 const MOST_LOOKUPS: usize = 16;
 /// How long a lookup may take, the wait for its turn included.
 const TIME: Duration = Duration::from_secs(20);
+/// How long a name that may be made up waits for its turn. Where nobody answers for those before it, it is
+/// better told at once than when the program has given up.
+const TURN: Duration = Duration::from_secs(2);
 
 type Answer = Result<Arc<[IpAddr]>, (io::ErrorKind, String)>;
 
@@ -24,17 +27,42 @@ type Answer = Result<Arc<[IpAddr]>, (io::ErrorKind, String)>;
 #[derive(Debug)]
 pub(crate) struct Lookups {
     names: Mutex<HashMap<String, Slot>>,
-    turns: Arc<Semaphore>,
+    /// Those who wait for their turn, by rank.
+    turns: [Arc<Semaphore>; 3],
     resolve: fn(&str) -> io::Result<Vec<IpAddr>>,
+}
+
+/// What a rule says of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// It is named.
+    Named,
+    /// It is one of many that are not.
+    Among,
+}
+
+/// Whom a name waits for: those of its own rank. Below a wildcard a program can make up any number of names
+/// that nobody answers for, and each holds a thread for as long as the host's resolver is patient. Names that
+/// somebody wrote down are few, and those that were answered for are not made up: neither waits for the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    Named,
+    Known,
+    New,
 }
 
 #[derive(Clone, Debug)]
 struct Slot {
     asked: Instant,
     answer: Arc<OnceCell<Answer>>,
+    rank: Rank,
 }
 
 impl Slot {
+    fn has_addresses(&self) -> bool {
+        matches!(self.answer.get(), Some(Ok(addresses)) if !addresses.is_empty())
+    }
+
     fn is_fresh(&self, now: Instant) -> bool {
         let fresh = match self.answer.get() {
             Some(Err(_)) => FRESH_FAILURE,
@@ -46,15 +74,17 @@ impl Slot {
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self { names: Mutex::default(), turns: Arc::new(Semaphore::new(MOST_LOOKUPS)), resolve }
+        let turns = [(); 3].map(|()| Arc::new(Semaphore::new(MOST_LOOKUPS)));
+        Self { names: Mutex::default(), turns, resolve }
     }
 }
 
 impl Lookups {
     /// The addresses of a name that may be looked up. Judging it is the caller's, before.
-    pub(crate) async fn addresses(&self, name: &str) -> io::Result<Arc<[IpAddr]>> {
-        let answer = self.slot(name);
-        let looked = tokio::time::timeout(TIME, answer.get_or_init(|| self.ask(name))).await;
+    pub(crate) async fn addresses(&self, name: &str, listing: Listing) -> io::Result<Arc<[IpAddr]>> {
+        let (answer, known) = self.slot(name);
+        let rank = if listing == Listing::Named { Rank::Named } else { known };
+        let looked = tokio::time::timeout(TIME, answer.get_or_init(|| self.ask(name, rank))).await;
         match looked {
             Ok(Ok(addresses)) => Ok(Arc::clone(addresses)),
             Ok(Err((kind, text))) => Err(io::Error::new(*kind, text.clone())),
@@ -62,9 +92,13 @@ impl Lookups {
         }
     }
 
-    async fn ask(&self, name: &str) -> Answer {
+    async fn ask(&self, name: &str, rank: Rank) -> Answer {
         let failed = |error: io::Error| (error.kind(), error.to_string());
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = Arc::clone(&self.turns[rank as usize]).acquire_owned();
+        let patience = if rank == Rank::New { TURN } else { TIME };
+        let turn = tokio::time::timeout(patience, turn).await.map_err(|_| {
+            failed(io::Error::new(io::ErrorKind::TimedOut, "too many names wait that nobody answers for"))
+        })?;
         let turn = turn.map_err(|error| failed(io::Error::other(error)))?;
         let (resolve, name) = (self.resolve, name.to_owned());
         // Nobody can call the thread back: the turn is its own, whether or not somebody still waits for it.
@@ -77,13 +111,15 @@ impl Lookups {
         found.map(Into::into).map_err(failed)
     }
 
-    fn slot(&self, name: &str) -> Arc<OnceCell<Answer>> {
+    /// Where the answer will be, and the rank of a name that no rule names.
+    fn slot(&self, name: &str) -> (Arc<OnceCell<Answer>>, Rank) {
         let mut names = self.names();
         let now = Instant::now();
-        match names.get(name) {
-            Some(slot) if slot.is_fresh(now) => return Arc::clone(&slot.answer),
-            _ => {}
-        }
+        let rank = match names.get(name) {
+            Some(slot) if slot.is_fresh(now) => return (Arc::clone(&slot.answer), slot.rank),
+            Some(slot) if slot.has_addresses() => Rank::Known,
+            _ => Rank::New,
+        };
         if names.len() >= MOST_NAMES {
             names.retain(|_, slot| slot.is_fresh(now));
         }
@@ -91,10 +127,10 @@ impl Lookups {
             // Those who wait for an answer have it by other hands.
             names.clear();
         }
-        let slot = Slot { asked: now, answer: Arc::default() };
+        let slot = Slot { asked: now, answer: Arc::default(), rank };
         let answer = Arc::clone(&slot.answer);
         names.insert(name.to_owned(), slot);
-        answer
+        (answer, rank)
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
@@ -106,14 +142,15 @@ impl Lookups {
     pub(crate) fn know_failure(&self, name: &str, error: &io::Error) {
         let answer = Arc::new(OnceCell::new_with(Some(Err((error.kind(), error.to_string())))));
         // Longer than failures are believed.
-        self.names().insert(name.to_owned(), Slot { asked: Instant::now() + FRESH, answer });
+        let slot = Slot { asked: Instant::now() + FRESH, answer, rank: Rank::New };
+        self.names().insert(name.to_owned(), slot);
     }
 
     /// Answers for a name without asking anybody.
     #[cfg(test)]
     pub(crate) fn know(&self, name: &str, addresses: &[IpAddr]) {
         let answer = Arc::new(OnceCell::new_with(Some(Ok(addresses.into()))));
-        self.names().insert(name.to_owned(), Slot { asked: Instant::now(), answer });
+        self.names().insert(name.to_owned(), Slot { asked: Instant::now(), answer, rank: Rank::New });
     }
 }
 
@@ -178,19 +215,50 @@ mod tests {
             Ok(Vec::new())
         };
         let lookups = Lookups { resolve: slow, ..Lookups::default() };
-        let waited = tokio::time::timeout(Duration::from_millis(50), lookups.addresses("slow.test")).await;
+        let waited =
+            tokio::time::timeout(Duration::from_millis(50), lookups.addresses("slow.test", Listing::Among))
+                .await;
         assert!(waited.is_err());
-        assert_eq!(lookups.turns.available_permits(), MOST_LOOKUPS - 1);
+        let turns = || lookups.turns[Rank::New as usize].available_permits();
+        assert_eq!(turns(), MOST_LOOKUPS - 1);
         tokio::time::sleep(Duration::from_millis(600)).await;
-        assert_eq!(lookups.turns.available_permits(), MOST_LOOKUPS);
+        assert_eq!(turns(), MOST_LOOKUPS);
+    }
+
+    #[tokio::test]
+    async fn names_that_nobody_answers_for_keep_nobody_else() {
+        let silent = |name: &str| {
+            if name.starts_with("silent") {
+                std::thread::sleep(Duration::from_secs(4));
+            }
+            Ok(vec![IpAddr::from([192, 0, 2, 1])])
+        };
+        let lookups = Arc::new(Lookups { resolve: silent, ..Lookups::default() });
+        let stale = Instant::now().checked_sub(FRESH).unwrap();
+        lookups.know("known.test", &[IpAddr::from([192, 0, 2, 1])]);
+        lookups.names().get_mut("known.test").unwrap().asked = stale;
+        for number in 0..300 {
+            let lookups = Arc::clone(&lookups);
+            let name = format!("silent{number}.wild.test");
+            tokio::spawn(async move { lookups.addresses(&name, Listing::Among).await });
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let begun = Instant::now();
+        lookups.addresses("named.test", Listing::Named).await.unwrap();
+        lookups.addresses("known.test", Listing::Among).await.unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(1));
+        // Another one is told soon that there is no room.
+        let error = lookups.addresses("new.wild.test", Listing::Among).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() < Duration::from_secs(3));
     }
 
     #[tokio::test]
     async fn names_of_this_machine() {
         let lookups = Lookups::default();
-        let addresses = lookups.addresses("localhost").await.unwrap();
+        let addresses = lookups.addresses("localhost", Listing::Named).await.unwrap();
         assert!(addresses.iter().all(IpAddr::is_loopback) && !addresses.is_empty());
-        let again = lookups.addresses("localhost").await.unwrap();
+        let again = lookups.addresses("localhost", Listing::Named).await.unwrap();
         assert!(Arc::ptr_eq(&addresses, &again), "the second is the first one's answer");
     }
 

@@ -139,7 +139,7 @@ impl Ward {
             Host::Address(address) => return self.judge_all(admitted, &[*address]),
             Host::Name(name) => name,
         };
-        let error = match self.dialler().lookups().addresses(name).await {
+        let error = match self.addresses_of(name).await {
             Ok(addresses) => return self.judge_all(admitted, &addresses),
             Err(error) => error,
         };

@@ -73,6 +73,12 @@ impl Names {
         lent_addresses(number)
     }
 
+    /// Whether a name has addresses already.
+    pub(super) fn has(&self, host: &Host) -> bool {
+        let Host::Name(name) = host else { return false };
+        self.pool.read().unwrap_or_else(PoisonError::into_inner).numbers.contains_key(name.as_str())
+    }
+
     /// The name an address of the pool stands for.
     pub(crate) fn host_of(&self, address: IpAddr) -> Option<Host> {
         let number = lent_number(address)?;

@@ -91,7 +91,13 @@ pub(super) fn consider(around: &impl Surroundings, query: &Query) -> Step {
 /// Answers for an allowed name, once the host has said whether it exists.
 pub(super) async fn look_up(around: &impl Surroundings, host: &Host, kind: Kind) -> Answer {
     let failed = Answer::Rcode(Rcode::FAILED);
-    let Some(_place) = around.names().room.for_lookup() else { return failed };
+    let names = around.names();
+    let place = match around.judge().lists(host) || names.has(host) {
+        true => names.room.for_familiar(),
+        false => names.room.for_lookup(),
+    };
+    // At once: whoever waits keeps a place from others.
+    let Some(_place) = place else { return failed };
     let answer = match tokio::time::timeout(PATIENCE, around.exists(host)).await {
         Ok(Ok(Existence::Real)) => {
             return from_pool(around.names(), host, Standing::Allowed, kind).unwrap_or(failed);

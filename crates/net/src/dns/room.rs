@@ -3,27 +3,35 @@
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Lookups on the host at the same time. Each holds a thread for as long as the host's resolver takes.
-const LOOKUPS: usize = 64;
+/// Lookups on the host at the same time: of names that are written down or have been answered for, and of all
+/// others. Of those a program can make up any number that nobody answers for.
+pub(super) const LOOKUPS: usize = 64;
 /// TCP clients at the same time.
 const CLIENTS: usize = 64;
 
 /// Places that are taken while something is under way.
 pub(super) struct Room {
-    lookups: Arc<Semaphore>,
+    familiar: Arc<Semaphore>,
+    others: Arc<Semaphore>,
     clients: Arc<Semaphore>,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { lookups: Arc::new(Semaphore::new(LOOKUPS)), clients: Arc::new(Semaphore::new(CLIENTS)) }
+        let places = |count| Arc::new(Semaphore::new(count));
+        Self { familiar: places(LOOKUPS), others: places(LOOKUPS), clients: places(CLIENTS) }
     }
 }
 
 impl Room {
-    /// A place for a lookup, where there is one.
+    /// A place for the lookup of a name that is written down or has been answered for, where there is one.
+    pub(super) fn for_familiar(&self) -> Option<OwnedSemaphorePermit> {
+        self.familiar.clone().try_acquire_owned().ok()
+    }
+
+    /// A place for any other lookup, where there is one.
     pub(super) fn for_lookup(&self) -> Option<OwnedSemaphorePermit> {
-        self.lookups.clone().try_acquire_owned().ok()
+        self.others.clone().try_acquire_owned().ok()
     }
 
     /// A place for a TCP client, where there is one.

@@ -3,6 +3,7 @@
 use super::query::{self, Message, Query};
 use super::reply::{self, Carrier};
 use super::resolve::{self, Step, Surroundings};
+use super::room::LOOKUPS;
 use super::sys::{self, Ends};
 use crate::peer::serving_at_once;
 use std::io::{self, ErrorKind};
@@ -18,8 +19,9 @@ use tokio::task::JoinSet;
 const LONGEST: usize = 4096;
 /// Questions answered before others of the same thread get their turn.
 const TURN: usize = 32;
-/// Answers that wait for the host. What comes in beyond is dropped, as a network would drop it.
-const WAITING: usize = 64;
+/// Answers that wait for the host: as many as there are places for, and those that are about to hear that
+/// there is none. What comes in beyond is dropped, as a network would drop it.
+const WAITING: usize = 2 * LOOKUPS + 2 * TURN;
 /// A socket that fails again and again must not keep the thread busy.
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -34,7 +34,7 @@ impl Surroundings for Ward {
             if WEB.iter().any(|port| self.routes().to(&target(host, *port)) != Route::Direct) {
                 return Ok(Existence::Real);
             }
-            match self.dialler().lookups().addresses(name).await {
+            match self.addresses_of(name).await {
                 Ok(found) if found.is_empty() => Ok(Existence::Unknown),
                 Ok(_) => Ok(Existence::Real),
                 Err(error) if sys::is_no_such_name(&error) => Ok(Existence::Unknown),

@@ -93,6 +93,14 @@ impl Admitted {
         &self.meter
     }
 
+    /// What passes from now on names another host than was connected to, which this allows: it counts for its
+    /// limits, too.
+    pub(crate) fn names(&self, allowance: Option<&Allowance>) {
+        let named =
+            allowance.map(|named| (named.rule.clone(), self.ward.allotment(&named.rule, named.limits)));
+        self.meter.named(named);
+    }
+
     /// Waits until the policy has changed and this connection must end.
     pub(crate) async fn closed(&self) {
         self.entry.closed().await;
@@ -163,6 +171,21 @@ impl Admitted {
         }
     }
 
+    /// From now on what passes is not looked at. Ends the connection, now or when the plan changes, where
+    /// `still` says that it could not be begun under the plan as of then.
+    pub(crate) fn passes_unseen(&self, still: impl Fn(&NetJudge) -> bool + Send + Sync + 'static) {
+        self.entry.standing.unseen(Some(Box::new(still)));
+        // The plan may have changed since it was let through.
+        if !self.entry.standing.judge(&self.ward.judge()) {
+            self.entry.close();
+        }
+    }
+
+    /// What passes is looked at after all.
+    pub(crate) fn passes_seen(&self) {
+        self.entry.standing.unseen(None);
+    }
+
     /// The judge of this connection as of now: where a person let it in, one that knows of that.
     pub(crate) fn judge(&self) -> Arc<NetJudge> {
         let judge = self.ward.judge();
@@ -194,6 +217,10 @@ impl Admitted {
 
     pub(super) fn ward(&self) -> &Arc<Ward> {
         &self.ward
+    }
+
+    pub(super) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
     }
 
     pub(super) fn dialled(&self) -> &Arc<OnceLock<SocketAddr>> {

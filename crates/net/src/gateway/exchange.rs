@@ -3,13 +3,15 @@
 use super::admitted::Admitted;
 use super::meter::Direction;
 use super::places::Place;
+use super::registry::Entry;
+use super::standing::Ending;
 use super::ward::Ward;
 use crate::{NetRecord, Verdict};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
-use stockade_policy::{Allowance, Target};
+use stockade_policy::{Allowance, NetJudge, Target};
 
 /// One request and its answer. Dropping it writes its record, in place of the connection's.
 ///
@@ -17,6 +19,10 @@ use stockade_policy::{Allowance, Target};
 #[derive(Debug)]
 pub(crate) struct Exchange {
     ward: Arc<Ward>,
+    entry: Arc<Entry>,
+    /// Its number among the requests of the connection.
+    number: u64,
+    ending: Arc<Ending>,
     target: Target,
     via: crate::Via,
     allowance: Allowance,
@@ -33,11 +39,37 @@ pub(crate) struct Exchange {
 }
 
 impl Admitted {
-    /// A request was seen on this connection. The path is without its query: that may hold secrets.
-    pub(crate) fn exchange(&self, method: &str, path: &str) -> Exchange {
+    /// A request was seen on this connection. The path is without its query: that may hold secrets. Where
+    /// the plan changes and `still` says no, the request ends, and others on the connection go on.
+    pub(crate) fn exchange(
+        &self,
+        (method, path): (&str, &str),
+        still: impl Fn(&NetJudge) -> bool + Send + Sync + 'static,
+    ) -> Exchange {
+        self.begin((method, path), Arc::default(), still)
+    }
+
+    /// The same where the connection ends with it.
+    pub(crate) fn only_exchange(
+        &self,
+        (method, path): (&str, &str),
+        still: impl Fn(&NetJudge) -> bool + Send + Sync + 'static,
+    ) -> Exchange {
+        self.begin((method, path), Arc::clone(&self.entry().ending), still)
+    }
+
+    fn begin(
+        &self,
+        (method, path): (&str, &str),
+        ending: Arc<Ending>,
+        still: impl Fn(&NetJudge) -> bool + Send + Sync + 'static,
+    ) -> Exchange {
         self.itemise();
         Exchange {
             ward: Arc::clone(self.ward()),
+            entry: Arc::clone(self.entry()),
+            number: self.entry().standing.request(&ending, still),
+            ending,
             target: self.target.clone(),
             via: self.via,
             allowance: self.allowance.clone(),
@@ -65,6 +97,11 @@ impl Exchange {
         self.place.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
+    /// Waits until the plan has changed and this request must end.
+    pub(crate) async fn closed(&self) {
+        self.ending.wait().await;
+    }
+
     /// The status of the answer.
     pub(crate) fn answered(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
@@ -87,6 +124,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
+        self.entry.standing.over(self.number);
         let verdict = *self.verdict.get_mut().unwrap_or_else(PoisonError::into_inner);
         if verdict == Verdict::Refused {
             self.ward.count_refused(&self.target);

@@ -5,7 +5,7 @@ use super::allotment::{Allotment, Limit};
 use super::ward::Ward;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 use stockade_policy::{Cause, NetRefusal, RuleRef, Target, ViolationKind};
 
@@ -39,6 +39,8 @@ pub(crate) struct Meter {
     rule: RuleRef,
     of_rule: Arc<Allotment>,
     of_sandbox: Arc<Allotment>,
+    /// The rule of another host that is named on the connection, and what that may still use.
+    of_named: RwLock<Option<(RuleRef, Arc<Allotment>)>>,
     sent: AtomicU64,
     received: AtomicU64,
     told: AtomicBool,
@@ -53,7 +55,14 @@ impl Meter {
         of_sandbox: Arc<Allotment>,
     ) -> Self {
         let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { ward, target, rule, of_rule, of_sandbox, sent, received, told: AtomicBool::new(false) }
+        let (of_named, told) = (RwLock::default(), AtomicBool::new(false));
+        Self { ward, target, rule, of_rule, of_sandbox, of_named, sent, received, told }
+    }
+
+    /// From now on everything counts for this rule, too.
+    pub(super) fn named(&self, rule: Option<(RuleRef, Arc<Allotment>)>) {
+        let rule = rule.filter(|(rule, _)| *rule != self.rule);
+        *self.of_named.write().unwrap_or_else(PoisonError::into_inner) = rule;
     }
 
     /// Counts bytes that were read and are about to be passed on; waits as long as the rate demands.
@@ -70,20 +79,32 @@ impl Meter {
     pub(crate) fn count(&self, bytes: usize, direction: Direction) -> Result<Option<Duration>, LimitReached> {
         let bytes = bytes as u64;
         let of_rule = self.of_rule.bytes(bytes).map_err(|limit| self.reached(limit, Some(&self.rule)))?;
+        let of_named = self.with_named(|named| named.bytes(bytes))?.flatten();
         let of_sandbox = self.of_sandbox.bytes(bytes).map_err(|limit| self.reached(limit, None))?;
         let counter = match direction {
             Direction::Sent => &self.sent,
             Direction::Received => &self.received,
         };
         counter.fetch_add(bytes, Ordering::Relaxed);
-        Ok(of_rule.max(of_sandbox))
+        Ok(of_rule.max(of_named).max(of_sandbox))
     }
 
     /// Counts one request, or a connection whose requests cannot be seen.
     pub(crate) fn request(&self) -> Result<(), LimitReached> {
         let now = Instant::now();
         self.of_sandbox.request(now).map_err(|limit| self.reached(limit, None))?;
+        self.with_named(|named| named.request(now))?;
         self.of_rule.request(now).map_err(|limit| self.reached(limit, Some(&self.rule)))
+    }
+
+    fn with_named<T>(
+        &self,
+        count: impl FnOnce(&Allotment) -> Result<T, Limit>,
+    ) -> Result<Option<T>, LimitReached> {
+        match &*self.of_named.read().unwrap_or_else(PoisonError::into_inner) {
+            Some((rule, named)) => count(named).map(Some).map_err(|limit| self.reached(limit, Some(rule))),
+            None => Ok(None),
+        }
     }
 
     /// Bytes sent and received so far.

@@ -15,6 +15,7 @@ mod publish;
 mod registry;
 mod reserve;
 mod room;
+mod standing;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testing;

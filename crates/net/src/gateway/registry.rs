@@ -1,11 +1,11 @@
 //! The live connections of a sandbox.
 
+use super::standing::{Ending, Standing};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::{Protocol, Target};
-use tokio::sync::Notify;
 
 /// One live connection, as far as a change of policy has to know it.
 #[derive(Debug)]
@@ -14,11 +14,11 @@ pub(super) struct Entry {
     pub(super) target: Target,
     pub(super) via: crate::Via,
     pub(super) grant: Grant,
+    pub(super) ending: Arc<Ending>,
+    pub(super) standing: Standing,
     known: Mutex<Known>,
-    ended: AtomicBool,
     /// Everything the client will ever say has been passed on.
     drained: AtomicBool,
-    notify: Notify,
 }
 
 /// What turns out about a connection while it lives.
@@ -44,18 +44,11 @@ pub(super) enum Grant {
 impl Entry {
     /// Waits until this connection must end.
     pub(super) async fn closed(&self) {
-        let notified = self.notify.notified();
-        let mut notified = std::pin::pin!(notified);
-        // Registered before the flag is read, so that no end falls in between.
-        notified.as_mut().enable();
-        if !self.ended.load(Ordering::Acquire) {
-            notified.await;
-        }
+        self.ending.wait().await;
     }
 
     pub(super) fn close(&self) {
-        self.ended.store(true, Ordering::Release);
-        self.notify.notify_waiters();
+        self.ending.end();
     }
 
     pub(super) fn drained(&self) {
@@ -91,10 +84,10 @@ impl Registry {
             target,
             via,
             grant,
+            ending: Arc::default(),
+            standing: Standing::default(),
             known: Mutex::new(Known { spoken, address: None }),
-            ended: AtomicBool::new(false),
             drained: AtomicBool::new(false),
-            notify: Notify::new(),
         });
         self.live().insert(entry.id, Arc::clone(&entry));
         entry

@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stockade_policy::{
-    DomainPattern, DomainRule, GatewayPlan, Layer, NetLimits, NetRefusal, Origin, Reply, RuleRef,
+    DomainPattern, DomainRule, GatewayPlan, Layer, NetLimits, NetRefusal, Origin, Reply, RequestRule,
+    RuleRef, Switch,
 };
 
 /// Remembers what it is told and answers with what it was given.
@@ -82,9 +83,26 @@ pub(crate) fn rule(host: &str) -> DomainRule {
     }
 }
 
-/// A plan that allows these hosts and nothing else.
+/// A rule that lets one read from a host.
+pub(crate) fn reading(host: &str) -> RequestRule {
+    RequestRule {
+        pattern: DomainPattern::parse_allowed(host).unwrap(),
+        methods: vec!["GET".into()],
+        paths: vec![],
+        verdict: Switch::Allowed,
+        rule: rule(host).rule,
+    }
+}
+
+/// A plan that allows these hosts and nothing else. `localhost` stands for this machine.
 pub(crate) fn plan(hosts: &[&str]) -> GatewayPlan {
-    GatewayPlan { allowed: hosts.iter().map(|host| rule(host)).collect(), ..GatewayPlan::default() }
+    // The servers of tests are on this machine's loopback.
+    let host_loopback = Switch::Allowed;
+    GatewayPlan {
+        allowed: hosts.iter().map(|host| rule(host)).collect(),
+        host_loopback,
+        ..GatewayPlan::default()
+    }
 }
 
 /// A ward of this plan.

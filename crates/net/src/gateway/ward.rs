@@ -173,7 +173,7 @@ impl Ward {
     }
 
     /// Puts another plan in place and closes what it refuses.
-    pub(super) fn change(&self, plan: Arc<GatewayPlan>) -> Result<(), GatewayError> {
+    pub(crate) fn change(&self, plan: Arc<GatewayPlan>) -> Result<(), GatewayError> {
         let routes = Arc::new(Routes::new(&plan.upstreams)?);
         self.of_sandbox.set_limits(plan.limits);
         let judge = Arc::new(NetJudge::new(plan));
@@ -187,7 +187,7 @@ impl Ward {
         Ok(())
     }
 
-    /// Whether a live connection may go on.
+    /// Whether a live connection may go on. Those of its requests that may not are ended one by one.
     pub(super) fn still_allowed(&self, judge: &NetJudge, entry: &Entry) -> bool {
         let plan = judge.plan();
         match entry.via {
@@ -202,14 +202,16 @@ impl Ward {
             Via::Transparent | Via::HttpProxy | Via::Connect | Via::Socks => {}
         }
         let known = entry.known();
+        let content = entry.standing.judge(judge);
         if let Ruling::Refused(refusal) = judge.connect(&entry.target, known.spoken) {
             // What a person allowed stays, as long as the plan would still have it asked.
-            return entry.grant == Grant::Person && refusal.askable == Switch::Allowed;
+            return content && entry.grant == Grant::Person && refusal.askable == Switch::Allowed;
         }
-        known.address.is_none_or(|address| {
-            let owner = self.dialler.owner(address).unwrap_or(AddressOwner::ThisMachine);
-            matches!(judge.address(&entry.target, address, owner), Ruling::Allowed(_))
-        })
+        content
+            && known.address.is_none_or(|address| {
+                let owner = self.dialler.owner(address).unwrap_or(AddressOwner::ThisMachine);
+                matches!(judge.address(&entry.target, address, owner), Ruling::Allowed(_))
+            })
     }
 
     /// What the connections of this rule may use together.

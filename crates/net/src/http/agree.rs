@@ -2,10 +2,13 @@
 
 use super::answer::Answer;
 use super::head::BadRequest;
+use super::wishes::Wishes;
 use crate::gateway::{Admitted, Ward, refusal};
 use crate::transparent::rule_about_requests;
 use std::sync::Arc;
-use stockade_policy::{Cause, Host, NetJudge, NetRefusal, Protocol, Ruling, Switch, Target};
+use stockade_policy::{
+    Allowance, Cause, Host, HostError, NetJudge, NetRefusal, Protocol, Ruling, Switch, Target,
+};
 
 /// What a request asks for, once its target and its Host agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +51,13 @@ pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadReque
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Form::Https, rest),
         _ => return Err(BadRequest::Target),
     };
-    let (host, port) = authority(host).ok_or(BadRequest::Host)?;
+    let (host, port) = authority(host).map_err(|error| spelled(&error, BadRequest::Host))?;
     let path = match form {
         Form::Origin => rest,
         Form::Http | Form::Https => {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
-            let named = authority(&rest.as_bytes()[..end]).ok_or(BadRequest::Target)?;
+            let named = authority(&rest.as_bytes()[..end]);
+            let named = named.map_err(|error| spelled(&error, BadRequest::Target))?;
             let default = if form == Form::Https { 443 } else { 80 };
             if (&named.0, named.1.unwrap_or(default)) != (&host, port.unwrap_or(default)) {
                 return Err(BadRequest::Differ);
@@ -65,11 +69,20 @@ pub(super) fn asked(target: &str, host: Option<&[u8]>) -> Result<Asked, BadReque
     Ok(Asked { host, port, path: path[..end].to_owned(), form })
 }
 
-fn authority(text: &[u8]) -> Option<(Host, Option<u16>)> {
+fn authority(text: &[u8]) -> Result<(Host, Option<u16>), HostError> {
     // No port is 0, so a name without a port shows as one with it.
     match Target::parse(text, None) {
-        Ok(target) => Some((target.host, Some(target.port))),
-        Err(_) => Host::parse(text).ok().map(|host| (host, None)),
+        Ok(target) => Ok((target.host, Some(target.port))),
+        Err(error @ HostError::Disguised(_)) => Err(error),
+        Err(_) => Host::parse(text).map(|host| (host, None)),
+    }
+}
+
+/// What is wrong with a request for such a host: how it is written, or something else.
+pub(super) fn spelled(error: &HostError, otherwise: BadRequest) -> BadRequest {
+    match error {
+        HostError::Disguised(_) => BadRequest::Spelling,
+        _ => otherwise,
     }
 }
 
@@ -88,29 +101,57 @@ pub(super) async fn judged(
     asked: &Asked,
     method: &str,
 ) -> Result<(), Answer> {
-    let agrees = check_host(&ward.judge(), &admitted.target, asked, method);
-    agrees.map_err(|refusal| Answer::refused(&ward.refuse(*refusal).refusal))?;
+    let named = check_host(&ward.judge(), &admitted.target, asked, method);
+    let named = named.map_err(|refusal| Answer::refused(&ward.refuse(*refusal).refusal))?;
+    admitted.names(named.as_ref());
     let judged = ward.judge_request(admitted, method, &asked.path).await;
     judged.map_err(|denied| Answer::refused(&denied.refusal))
+}
+
+/// Whether a request that was let through could be begun under another judge, for whoever keeps it.
+pub(super) fn still(
+    to: &Target,
+    asked: &Asked,
+    method: &str,
+    wishes: Wishes,
+) -> impl Fn(&NetJudge) -> bool + Send + Sync + use<> {
+    let (to, asked, method) = (to.clone(), asked.clone(), method.to_owned());
+    move |judge| {
+        check_host(judge, &to, &asked, &method).is_ok()
+            && matches!(judge.request(&to, &method, &asked.path), Ruling::Allowed(_))
+            && wishes.refused(judge, &to).is_ok()
+    }
 }
 
 /// Whether a request belongs on a connection that was admitted for `to`.
 ///
 /// Behind a literal address may be any number of hosts, and its rule is about none of them: beside the address
 /// itself a request may name only a host that may be reached by its own name, without rules about its requests.
-/// A Host without a port means the connection's.
-fn check_host(judge: &NetJudge, to: &Target, asked: &Asked, method: &str) -> Result<(), Box<NetRefusal>> {
-    let agrees = asked.host == to.host && asked.port.is_none_or(|port| port == to.port);
-    if agrees || judge.plan().host_mismatch == Switch::Allowed {
-        return Ok(());
+/// A Host without a port means the connection's. Gives what allows a host that is named instead.
+fn check_host(
+    judge: &NetJudge,
+    to: &Target,
+    asked: &Asked,
+    method: &str,
+) -> Result<Option<Allowance>, Box<NetRefusal>> {
+    let same_port = asked.port.is_none_or(|port| port == to.port);
+    if asked.host == to.host && same_port {
+        return Ok(None);
     }
-    if matches!(to.host, Host::Address(_)) {
-        let called = Target { host: asked.host.clone(), port: to.port };
-        let ruling = judge.connect(&called, Some(Protocol::Http));
-        let allowed = matches!(ruling, Ruling::Allowed(_)) && asked.port.is_none_or(|port| port == to.port);
-        if allowed && rule_about_requests(judge.plan(), &called).is_none() {
-            return Ok(());
-        }
+    let called = Target { host: asked.host.clone(), port: to.port };
+    let allowance = match judge.connect(&called, Some(Protocol::Http)) {
+        Ruling::Allowed(allowance) => Some(allowance),
+        Ruling::Refused(_) => None,
+    };
+    if judge.plan().host_mismatch == Switch::Allowed {
+        return Ok(allowance);
+    }
+    if matches!(to.host, Host::Address(_))
+        && allowance.is_some()
+        && same_port
+        && rule_about_requests(judge.plan(), &called).is_none()
+    {
+        return Ok(allowance);
     }
     let named = match asked.port {
         Some(port) => format!("{}:{port}", asked.host),
@@ -164,12 +205,15 @@ mod tests {
         for target in ["http://b.test/", "http://a.test:81/", "http://a.test.b.test/"] {
             assert_eq!(read(target, "a.test"), Err(BadRequest::Differ), "{target:?}");
         }
-        for host in
-            ["", "a.test, b.test", "a.test\0", "a.test/", "user@a.test", "a.test:", "a.test:0", "0x7f.1"]
-        {
+        for host in ["", "a.test, b.test", "a.test\0", "a.test/", "user@a.test", "a.test:", "a.test:0"] {
             assert_eq!(read("/", host), Err(BadRequest::Host), "{host:?}");
         }
         assert_eq!(asked("/", None), Err(BadRequest::Host));
+        for host in ["0x7f.1", "127.1:80", "3405803789", "3405803789:80"] {
+            assert_eq!(read("/", host), Err(BadRequest::Spelling), "{host:?}");
+            let absolute = read(&format!("http://{host}/"), host);
+            assert_eq!(absolute, Err(BadRequest::Spelling), "{host:?}");
+        }
     }
 
     #[test]
@@ -178,6 +222,7 @@ mod tests {
         let to = |text: &str| Target::parse(text.as_bytes(), None).unwrap();
         let check = |plan: &GatewayPlan, text, host| {
             check_host(&NetJudge::new(Arc::new(plan.clone())), &to(text), &read("/", host).unwrap(), "GET")
+                .map(drop)
                 .map_err(|no| no.cause)
         };
         assert_eq!(check(&plan, "a.test:80", "A.test."), Ok(()));

@@ -1,6 +1,7 @@
 //! CONNECT, answered by hand: a tunnel is what most clients want of a proxy, and it is up sooner without the
 //! server library.
 
+use super::agree::spelled;
 use super::answer::Answer;
 use super::farewell::farewell;
 use super::head::{BadRequest, Framing, Head, said};
@@ -58,9 +59,11 @@ fn asked(head: &Head) -> Result<Target, BadRequest> {
 
 /// Where a tunnel is to lead. A Host beside the target must say the same.
 pub(super) fn target(asked: &str, host: Option<&[u8]>) -> Result<Target, BadRequest> {
-    let target = Target::parse(asked.as_bytes(), None).map_err(|_| BadRequest::Target)?;
+    let target = Target::parse(asked.as_bytes(), None);
+    let target = target.map_err(|error| spelled(&error, BadRequest::Target))?;
     if let Some(host) = host {
-        let named = Target::parse(host, Some(target.port)).map_err(|_| BadRequest::Host)?;
+        let named = Target::parse(host, Some(target.port));
+        let named = named.map_err(|error| spelled(&error, BadRequest::Host))?;
         if named != target {
             return Err(BadRequest::Differ);
         }

@@ -1,17 +1,20 @@
 //! Bodies on their way through: counted, kept within limits, with real values in the place of stand-ins.
 
+use super::answer::Answer;
 use super::guard::Gate;
+use super::head::BadRequest;
 use super::lines::Lease;
 use super::size;
 use super::two::Received;
 use crate::credentials::{Replacer, Scrubber};
 use crate::gateway::{Admitted, Direction, Exchange, Ward, refusal};
 use bytes::Bytes;
-use http::Version;
+use http::{StatusCode, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Either;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
@@ -27,13 +30,65 @@ pub(super) type Body = UnsyncBoxBody<Bytes, BoxError>;
 
 /// A body had to be cut off; whoever is to know has been told.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct CutOff(String);
+#[error("{reason}")]
+pub(super) struct CutOff {
+    status: StatusCode,
+    mark: &'static str,
+    reason: String,
+}
+
+impl CutOff {
+    fn too_long(reason: String) -> Self {
+        Self { status: StatusCode::PAYLOAD_TOO_LARGE, mark: "too-long", reason }
+    }
+
+    fn limited(reason: String) -> Self {
+        Self { status: StatusCode::TOO_MANY_REQUESTS, mark: "blocked-by-allowlist", reason }
+    }
+
+    fn closed() -> Self {
+        let reason = "no longer allowed".to_owned();
+        Self { status: StatusCode::FORBIDDEN, mark: "blocked-by-allowlist", reason }
+    }
+
+    /// The answer to a request whose body it was.
+    pub(super) fn answer(&self) -> Answer {
+        Answer::plain(self.status, self.mark, self.reason.clone())
+    }
+}
+
+/// Why a body from inside did not arrive, where that is not the other side's doing.
+pub(super) enum Fault<'a> {
+    /// It was cut off here.
+    Cut(&'a CutOff),
+    /// It cannot be read in one way.
+    Bad(BadRequest),
+}
+
+impl<'a> Fault<'a> {
+    /// Looks for it in an error and in what lies below.
+    pub(super) fn of(error: &'a (dyn std::error::Error + 'static)) -> Option<Self> {
+        let mut below = Some(error);
+        while let Some(error) = below {
+            if let Some(cut) = error.downcast_ref() {
+                return Some(Self::Cut(cut));
+            }
+            let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            if let Some(wrong) = inner.and_then(|inner| inner.downcast_ref()) {
+                return Some(Self::Bad(*wrong));
+            }
+            below = error.source();
+        }
+        None
+    }
+}
 
 /// A body on its way through.
 pub(super) struct Flow {
     body: Source,
     tally: Tally,
+    /// The end of the request that somebody else decides on.
+    closed: Pin<Box<dyn Future<Output = ()> + Send>>,
     rewriting: Option<Rewriting>,
     /// What waits for the rate limit.
     waiting: Option<(Frame<Bytes>, Pin<Box<Sleep>>)>,
@@ -82,7 +137,9 @@ pub(super) struct Tally {
 impl Flow {
     /// Counts `body`.
     pub(super) fn new(body: Source, tally: Tally) -> Self {
-        Self { body, tally, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
+        let exchange = Arc::clone(&tally.exchange);
+        let closed = Box::pin(async move { exchange.closed().await });
+        Self { body, tally, closed, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
     }
 
     /// Puts real values in the place of stand-ins.
@@ -132,7 +189,7 @@ impl Flow {
                 }
             },
             None if !self.body.is_end_stream() && self.is_cut() => {
-                return Poll::Ready(Err(CutOff("no longer allowed".to_owned()).into()));
+                return Poll::Ready(Err(CutOff::closed().into()));
             }
             None => {
                 self.give_back();
@@ -143,6 +200,11 @@ impl Flow {
 
     /// The next frame, as it goes on.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.closed.as_mut().poll(cx).is_ready() {
+            // Whoever asks again hears the same.
+            self.closed = Box::pin(std::future::poll_fn(|_| Poll::Ready(())));
+            return Poll::Ready(Some(Err(CutOff::closed().into())));
+        }
         loop {
             if let Some((_, wait)) = &mut self.waiting {
                 ready!(wait.as_mut().poll(cx));
@@ -184,12 +246,12 @@ impl Tally {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(length as u64).ok_or_else(|| {
                 let denied = self.ward.refuse(too_long(&self.admitted.target, self.direction));
-                CutOff(denied.refusal.reason)
+                CutOff::too_long(denied.refusal.reason)
             })?;
         }
         self.exchange.count(length, self.direction);
         let counted = self.admitted.meter().count(length, self.direction);
-        counted.map_err(|reached| CutOff(reached.refusal.reason))
+        counted.map_err(|reached| CutOff::limited(reached.refusal.reason))
     }
 }
 

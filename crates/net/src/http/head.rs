@@ -40,6 +40,8 @@ pub(super) enum BadRequest {
     Chunk,
     #[error("a request needs exactly one Host header")]
     Host,
+    #[error("the host of the request is an address in an unusual spelling; write it like 192.0.2.7")]
+    Spelling,
     #[error("the target of the request and its Host header differ")]
     Differ,
     #[error("the target of the request is not understood here")]

@@ -1,7 +1,7 @@
 //! Real values in the place of stand-ins, in one request.
 
 use super::answer::Answer;
-use super::flow::{Body, BoxError, CutOff, Flow, Source, Tally};
+use super::flow::{Body, BoxError, Fault, Flow, Source, Tally};
 use crate::credentials::{Channel, RequestBody, Signing, Stray};
 use crate::gateway::{Direction, refusal};
 use bytes::Bytes;
@@ -105,9 +105,9 @@ fn cannot_sign(error: impl std::fmt::Display) -> Answer {
 }
 
 fn not_collected(error: &BoxError) -> Answer {
-    match error.downcast_ref::<CutOff>() {
-        Some(cut) => Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", cut.to_string()),
-        None => {
+    match Fault::of(&**error) {
+        Some(Fault::Cut(cut)) => cut.answer(),
+        Some(Fault::Bad(_)) | None => {
             let text = format!("the body of the request did not arrive: {error}");
             Answer::plain(StatusCode::BAD_REQUEST, "bad-request", text)
         }

@@ -191,7 +191,7 @@ impl Talk<'_> {
         if asked.form == Form::Https {
             return Err(wrong(BadRequest::Target));
         }
-        self.seen.begin(&head.method, &asked.path);
+        self.seen.begin(&head, &asked);
         let judged = judged(self.ward, self.admitted, &asked, &head.method).await;
         let judged = judged.and_then(|()| head.wishes.judged(self.ward, self.admitted, &asked, &head.method));
         let judged = judged.and_then(|()| self.within(&head));

@@ -1,9 +1,9 @@
 //! The road of one request: what it asks for, whether it may, on to the server and back.
 
-use super::agree::{Asked, Form, asked, bad, judged};
+use super::agree::{Asked, Form, asked, bad, judged, still};
 use super::answer::Answer;
 use super::connect::unread;
-use super::flow::{Body, Flow, Source, Tally, too_long};
+use super::flow::{Body, Fault, Flow, Source, Tally, too_long};
 use super::guard::{Gate, Unread};
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
@@ -11,7 +11,7 @@ use super::wishes::{Wishes, plain_web_socket, refuse_echo};
 use super::{inject, size, translate};
 use crate::credentials::{Channel, Scrubber};
 use crate::dial::Route;
-use crate::gateway::{Admitted, Denied, Direction, Exchange, Place, Wanted, Ward};
+use crate::gateway::{Admitted, Denied, Direction, Exchange, Place, Wanted, Ward, refusal};
 use crate::{Verdict, Via, tls};
 use http::{Method, Request, Response, StatusCode, header, request};
 use http_body::Body as _;
@@ -19,7 +19,10 @@ use http_body_util::{BodyExt, Either, Empty};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use std::sync::{Arc, Mutex, PoisonError};
-use stockade_policy::{NetLimits, Protocol};
+use stockade_policy::{Cause, NetLimits, Protocol, Target};
+
+/// What is wrong with a request that is meant for a server.
+const NOT_A_PROXY_REQUEST: &str = "not-a-proxy-request";
 
 /// Where the requests of one client go.
 #[derive(Debug)]
@@ -71,7 +74,7 @@ impl Road {
     /// Answers one request.
     pub(super) async fn answer(self: Arc<Self>, request: Request<Source>) -> Response<Body> {
         let answered = match self.gate.as_ref().map_or(Ok(()), |gate| gate.next()) {
-            Ok(()) if request.method() == Method::CONNECT => Err(self.late_connect()),
+            Ok(()) if request.method() == Method::CONNECT => Err(self.late_connect(&request)),
             Ok(()) => self.forward(request).await,
             Err(Unread { wrong, said }) => Err(self.bad(wrong, &said)),
         };
@@ -79,13 +82,17 @@ impl Road {
     }
 
     /// The answer to a CONNECT among other requests.
-    fn late_connect(&self) -> Answer {
+    fn late_connect(&self, request: &Request<Source>) -> Answer {
         match self.kind {
-            Kind::Proxy => Answer::plain(
-                StatusCode::NOT_IMPLEMENTED,
-                "not-a-proxy-request",
-                "over HTTP/1.1, CONNECT is taken as the first request of a connection only",
-            ),
+            Kind::Proxy => {
+                let reason = "over HTTP/1.1, CONNECT is taken as the first request of a connection only";
+                self.ward.denied_unread(
+                    request.uri().to_string().as_bytes(),
+                    Via::Connect,
+                    reason.to_owned(),
+                );
+                Answer::plain(StatusCode::NOT_IMPLEMENTED, NOT_A_PROXY_REQUEST, reason)
+            }
             Kind::Admitted(_) => self.bad(BadRequest::Target, b""),
         }
     }
@@ -95,9 +102,19 @@ impl Road {
         let (place, _room) = self.room(&asked, &request)?;
         let way = self.way(&asked, &request);
         let (admitted, line) = self.admitted(&asked, way).await?;
-        let exchange = Arc::new(admitted.exchange(request.method().as_str(), &asked.path));
+        let (method, wishes) = (request.method().as_str(), Wishes::of(request.headers()));
+        let still = still(&admitted.target, &asked, method, wishes);
+        let exchange = Arc::new(admitted.exchange((method, &asked.path), still));
         exchange.hold(place);
-        let result = self.pass(request, &asked, (&admitted, way, line), &exchange).await;
+        let result = tokio::select! {
+            biased;
+            result = self.pass(request, &asked, (&admitted, way, line), &exchange) => result,
+            () = exchange.closed() => Err(Answer::plain(
+                StatusCode::FORBIDDEN,
+                "blocked-by-allowlist",
+                "the rules have changed, and this request is no longer allowed",
+            )),
+        };
         if let Err(answer) = &result {
             exchange.answered(answer.status().as_u16());
             exchange.ended(match answer.status().is_server_error() {
@@ -124,21 +141,26 @@ impl Road {
         let asked = asked(&said, named).map_err(|wrong| self.bad(wrong, said.as_bytes()))?;
         match (&self.kind, self.speech, asked.form) {
             (Kind::Proxy, _, Form::Http) => Ok(asked),
-            (Kind::Proxy, _, Form::Origin) => Err(Answer::plain(
-                StatusCode::BAD_REQUEST,
-                "not-a-proxy-request",
-                "this is a proxy: ask it for `http://host/path`, or CONNECT host:port",
-            )),
-            (Kind::Proxy, _, Form::Https) => Err(Answer::plain(
-                StatusCode::BAD_REQUEST,
-                "not-a-proxy-request",
-                "this proxy takes https only through CONNECT host:port",
-            )),
+            (Kind::Proxy, _, Form::Origin) => {
+                let reason = "this is a proxy: ask it for `http://host/path`, or CONNECT host:port";
+                Err(self.not_for_a_proxy(asked.target(), reason))
+            }
+            (Kind::Proxy, _, Form::Https) => {
+                let target = Target { port: asked.port.unwrap_or(443), host: asked.host };
+                Err(self.not_for_a_proxy(target, "this proxy takes https only through CONNECT host:port"))
+            }
             (_, _, Form::Origin) => Ok(asked),
             (_, Speech::Plain | Speech::PlainTwo, Form::Http) => Ok(asked),
             (_, Speech::Tls | Speech::TlsTwo, Form::Https) => Ok(asked),
             _ => Err(self.bad(BadRequest::Target, said.as_bytes())),
         }
+    }
+
+    /// The answer to a request that a proxy does not take, once it is told.
+    fn not_for_a_proxy(&self, target: Target, reason: &str) -> Answer {
+        let refusal = refusal(&target, Cause::Grammar, reason.to_owned(), None);
+        self.ward.denied(&Wanted { target, via: Via::HttpProxy, spoken: Some(Protocol::Http) }, refusal);
+        Answer::plain(StatusCode::BAD_REQUEST, NOT_A_PROXY_REQUEST, reason)
     }
 
     /// The answer to what cannot be read as a request, once it is told. `said` is what it asks for.
@@ -311,15 +333,23 @@ impl Road {
                 Ok(response) => return Ok((response, line)),
                 Err(SendError::Unsent(unsent)) => request = *unsent,
                 Err(SendError::Failed(error)) => {
-                    return Err(match way {
-                        Way::Server => failed(&admitted.target, &error),
-                        Way::Forwarder => self.not_forwarded(admitted, &error),
+                    return Err(match (Fault::of(&error), way) {
+                        (Some(Fault::Cut(cut)), _) => cut.answer(),
+                        (Some(Fault::Bad(wrong)), _) => self.bad_body(admitted, wrong),
+                        (None, Way::Server) => failed(&admitted.target, &error),
+                        (None, Way::Forwarder) => self.not_forwarded(admitted, &error),
                     });
                 }
             }
         }
         let text = format!("{} closes every connection before it answers", admitted.target);
         Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
+    }
+
+    /// The answer to a request whose body cannot be read in one way, once it is told.
+    fn bad_body(&self, admitted: &Admitted, wrong: BadRequest) -> Answer {
+        self.ward.refuse(refusal(&admitted.target, Cause::Grammar, wrong.to_string(), None));
+        Answer::bad(wrong)
     }
 
     /// The answer to whoever got none because a proxy gave none.

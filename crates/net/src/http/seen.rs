@@ -1,6 +1,8 @@
 //! What is known about the requests of a stream whose answers are passed on unseen.
 
+use super::agree::{Asked, still};
 use super::answer::Answer;
+use super::head::Head;
 use crate::Verdict;
 use crate::gateway::{Admitted, Direction, Exchange};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,10 +27,11 @@ impl<'a> Seen<'a> {
     }
 
     /// A new request. The one before is over.
-    pub(super) fn begin(&self, method: &str, path: &str) {
+    pub(super) fn begin(&self, head: &Head, asked: &Asked) {
         self.close();
         let (sent, received) = self.admitted.meter().totals();
-        let exchange = self.admitted.exchange(method, path);
+        let still = still(&self.admitted.target, asked, &head.method, head.wishes);
+        let exchange = self.admitted.only_exchange((&head.method, &asked.path), still);
         *self.present() = Some(Present { exchange, awaited: false, sent, received });
     }
 

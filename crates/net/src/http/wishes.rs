@@ -6,7 +6,7 @@ use super::head::{Upgrade, upgrade_of};
 use crate::gateway::{Admitted, Ward, refusal};
 use crate::transparent::rule_about_requests;
 use http::{HeaderMap, Request, StatusCode, header};
-use stockade_policy::{Cause, NetRefusal, RuleRef};
+use stockade_policy::{Cause, NetJudge, NetRefusal, RuleRef, Target};
 
 /// Headers in which some servers look for the method or the path that is really meant.
 const OTHER_REQUEST: [&str; 5] =
@@ -52,6 +52,17 @@ impl Wishes {
         asked: &Asked,
         method: &str,
     ) -> Result<(), Answer> {
+        match self.refused(&ward.judge(), &admitted.target) {
+            Ok(()) => Ok(()),
+            Err((reason, rule)) => {
+                let refusal = about(admitted, asked, method, reason, Some(rule));
+                Err(Answer::refused(&ward.refuse(refusal).refusal))
+            }
+        }
+    }
+
+    /// Why they are refused, and because of which rule, where they are.
+    pub(super) fn refused(self, judge: &NetJudge, target: &Target) -> Result<(), (String, RuleRef)> {
         let reason = match self {
             Self { other_request: Some(name), .. } => {
                 format!("{name} can ask for another request than was judged")
@@ -61,9 +72,7 @@ impl Wishes {
             }
             _ => return Ok(()),
         };
-        let Some(rule) = rule_about_requests(ward.judge().plan(), &admitted.target) else { return Ok(()) };
-        let refusal = about(admitted, asked, method, reason, Some(rule));
-        Err(Answer::refused(&ward.refuse(refusal).refusal))
+        rule_about_requests(judge.plan(), target).map_or(Ok(()), |rule| Err((reason, rule)))
     }
 }
 

@@ -36,10 +36,19 @@ where
     };
     let inward = received.pump(&mut from_upstream, &mut to_client);
     let both = async { tokio::try_join!(outward, inward).map(|_| ()) };
+    let closed = async {
+        match exchange {
+            Some(exchange) => tokio::select! {
+                () = exchange.closed() => {}
+                () = admitted.closed() => {}
+            },
+            None => admitted.closed().await,
+        }
+    };
     let result = tokio::select! {
         biased;
         result = both => result,
-        () = admitted.closed() => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no longer allowed")),
+        () = closed => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no longer allowed")),
     };
     if result.is_err() {
         from_client.unsplit(to_client).break_off();

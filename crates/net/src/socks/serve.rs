@@ -10,7 +10,7 @@ use crate::transparent;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, Host, HostError, NetRefusal, Switch, Target, ViolationKind};
+use stockade_policy::{Host, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(1);
 
 const CONNECT: u8 = 1;
+const BIND: u8 = 2;
+const ASSOCIATE: u8 = 3;
 
 /// Serves one client of the SOCKS door.
 pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
@@ -42,13 +44,9 @@ pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
 
 /// Lets the client in and connects, so that it can be told how that went.
 async fn connect(ward: &Arc<Ward>, request: Request) -> Result<Admitted, Reply> {
-    if request.command != CONNECT {
-        return Err(Reply::UnknownCommand);
-    }
-    let target = target(ward.names(), request).map_err(|(reply, refusal)| {
-        if let Some(refusal) = refusal {
-            ward.refuse(*refusal);
-        }
+    let asked = shown(&request);
+    let target = target(ward.names(), request).map_err(|(reply, reason)| {
+        ward.denied_unread(&asked, Via::Socks, reason);
         reply
     })?;
     let wanted = Wanted { target, via: Via::Socks, spoken: None };
@@ -57,7 +55,19 @@ async fn connect(ward: &Arc<Ward>, request: Request) -> Result<Admitted, Reply> 
     Ok(admitted)
 }
 
-fn target(names: &Names, request: Request) -> Result<Target, (Reply, Option<Box<NetRefusal>>)> {
+/// Where the client wants to, or what it is told and why there is no such place.
+fn target(names: &Names, request: Request) -> Result<Target, (Reply, String)> {
+    match request.command {
+        CONNECT => {}
+        BIND => {
+            return Err((Reply::UnknownCommand, "BIND is not understood here, only CONNECT is".to_owned()));
+        }
+        ASSOCIATE => {
+            let reason = "UDP ASSOCIATE is not understood here: UDP goes nowhere".to_owned();
+            return Err((Reply::UnknownCommand, reason));
+        }
+        other => return Err((Reply::UnknownCommand, format!("SOCKS has no command {other}"))),
+    }
     let host = match &request.address {
         Address::Literal(address) => literal(names, *address),
         Address::Name(name) => Host::parse(name)
@@ -65,11 +75,13 @@ fn target(names: &Names, request: Request) -> Result<Target, (Reply, Option<Box<
                 Host::Address(address) => literal(names, address),
                 name @ Host::Name(_) => name,
             })
-            .map_err(|error| (Reply::Failed, Some(Box::new(not_a_host(name, request.port, &error)))))?,
-        Address::Unknown => return Err((Reply::UnknownAddress, None)),
+            .map_err(|error| (Reply::Failed, error.to_string()))?,
+        Address::Unknown => {
+            return Err((Reply::UnknownAddress, "SOCKS has no address of this kind".to_owned()));
+        }
     };
     match request.port {
-        0 => Err((Reply::Failed, None)),
+        0 => Err((Reply::Failed, "0 is not a port".to_owned())),
         port => Ok(Target { host, port }),
     }
 }
@@ -84,17 +96,14 @@ fn literal(names: &Names, address: IpAddr) -> Host {
     }
 }
 
-fn not_a_host(name: &[u8], port: u16, error: &HostError) -> NetRefusal {
-    NetRefusal {
-        kind: ViolationKind::Connect,
-        subject: format!("{}:{port}", String::from_utf8_lossy(name)),
-        cause: Cause::Grammar,
-        reason: error.to_string(),
-        told: None,
-        rule: None,
-        suggestion: None,
-        askable: Switch::Refused,
-    }
+/// What the client asks for, as it said it, for records.
+fn shown(request: &Request) -> Vec<u8> {
+    let host = match &request.address {
+        Address::Literal(address) => Host::from(*address).to_string().into_bytes(),
+        Address::Name(name) => name.clone(),
+        Address::Unknown => b"unknown".to_vec(),
+    };
+    [&host[..], format!(":{}", request.port).as_bytes()].concat()
 }
 
 /// Says no, and waits a little: closing with bytes unread would take the reply back.

@@ -112,14 +112,20 @@ async fn refusals_have_their_replies() {
     assert_eq!(witness.causes(), [Cause::NotListed, Cause::NotListed]);
     assert_eq!(ask(door, b"127.0.0.1", closed).await.1, 5);
     assert_eq!(ask(door, b"127.0.0.1", 0).await.1, 1);
-    assert_eq!(witness.causes().len(), 2);
-    for (request, expected) in [
-        (&[5, 1, 0, 5, 2, 0, 1, 127, 0, 0, 1, 0, 80][..], 7),
-        (&[5, 1, 0, 5, 3, 0, 1, 127, 0, 0, 1, 0, 80], 7),
-        (&[5, 1, 0, 5, 1, 0, 9, 127, 0, 0, 1, 0, 80], 8),
+    assert_eq!(witness.causes()[2..], [Cause::Grammar]);
+    for (request, expected, subject) in [
+        (&[5, 1, 0, 5, 2, 0, 1, 127, 0, 0, 1, 0, 80][..], 7, "127.0.0.1:80"),
+        (&[5, 1, 0, 5, 3, 0, 1, 0, 0, 0, 0, 0, 0], 7, "0.0.0.0:0"),
+        (&[5, 1, 0, 5, 1, 0, 9, 127, 0, 0, 1, 0, 80], 8, "unknown:0"),
     ] {
         let heard = shouted(TcpStream::connect(door).await.unwrap(), request).await;
         assert_eq!(heard[..4], [5, 0, 5, expected], "{request:?}");
+        // Whatever is refused is on record.
+        let told = witness.refusals.lock().unwrap().last().cloned().unwrap();
+        assert_eq!((told.cause, told.subject.as_str()), (Cause::Grammar, subject));
+        let record = witness.records.lock().unwrap().last().cloned().unwrap();
+        assert_eq!((record.target.as_str(), record.verdict), (subject, Verdict::Refused));
+        assert_eq!(record.reason.as_deref(), Some(told.reason.as_str()));
     }
     let four = shouted(TcpStream::connect(door).await.unwrap(), b"\x04\x01\x00\x50\x09\x09\x09\x09\0").await;
     assert_eq!(four[..2], [0, 0x5b]);
@@ -151,6 +157,8 @@ async fn names_that_are_none_are_refused_before_they_are_judged() {
         assert_eq!(ask(door, name, 80).await.1, 1, "{}", name.escape_ascii());
     }
     assert_eq!(witness.causes(), [Cause::Grammar; 7]);
+    let records = witness.records(7).await;
+    assert!(records.iter().all(|record| (record.via, record.verdict) == (Via::Socks, Verdict::Refused)));
     let first = witness.refusals.lock().unwrap()[0].subject.clone();
     assert_eq!(first, "evil.test\0.allow.test:80");
 }

@@ -18,7 +18,7 @@ use tokio_rustls::client::TlsStream;
 
 /// Whether what cannot be judged may pass. Not where requests have rules: anything could be called opaque.
 pub(super) fn may_pass(ward: &Ward, target: &Target) -> bool {
-    transparent::may_pass(ward, target).is_ok()
+    transparent::may_pass(&ward.judge(), target).is_ok()
 }
 
 /// A client that can only speak something else: its server chooses what, then both are joined.
@@ -71,6 +71,7 @@ pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + BreakOff + Unpi
             read.ok()?;
             let glance = glance(&mut client, &mut first);
             if let Ok(Ok(Likeness::Yes)) = tokio::time::timeout(SILENCE, glance).await {
+                admitted.passes_seen();
                 return Some((client, first.freeze()));
             }
         }
@@ -83,6 +84,8 @@ pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + BreakOff + Unpi
 }
 
 async fn upstream(ward: &Arc<Ward>, admitted: &Admitted, alpn: &[&[u8]]) -> Option<TlsStream<Upstream>> {
+    let target = admitted.target.clone();
+    admitted.passes_unseen(move |judge| transparent::may_pass(judge, &target).is_ok());
     admitted.meter().request().ok()?;
     let upstream = ward.dial(admitted).await.ok()?;
     match connect_tls(ward, upstream, &admitted.target, alpn).await {

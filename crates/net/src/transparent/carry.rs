@@ -8,7 +8,7 @@ use crate::relay::{Socket, relay, relay_after};
 use crate::{http, tls};
 use bytes::Bytes;
 use std::sync::Arc;
-use stockade_policy::{Cause, Host, NetRefusal, Protocol, Ruling, Target};
+use stockade_policy::{Allowance, Cause, Host, NetJudge, NetRefusal, Protocol, Ruling, Target};
 
 /// Carries a stream that was let in. `first` was read from the client already.
 ///
@@ -73,7 +73,7 @@ fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<
     let target = &admitted.target;
     match spoken {
         Spoken::Tls(sni) => {
-            agreed(ward, target, sni.as_ref())?;
+            admitted.names(agreed(&ward.judge(), target, sni.as_ref())?.as_ref());
             judged(admitted, Protocol::Https)?;
             if ward.termination().is_some_and(|termination| termination.wants(target)) {
                 return Ok(Way::Terminate);
@@ -97,7 +97,15 @@ fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<
             return Err(Box::new(refusal(target, Cause::Grammar, reason, None)));
         }
     }
-    may_pass(ward, target)?;
+    may_pass(&ward.judge(), target)?;
+    let (target, spoken) = (target.clone(), spoken.clone());
+    admitted.passes_unseen(move |judge| {
+        let named = match &spoken {
+            Spoken::Tls(sni) => agreed(judge, &target, sni.as_ref()).map(drop),
+            _ => Ok(()),
+        };
+        named.is_ok() && may_pass(judge, &target).is_ok()
+    });
     Ok(Way::Relay)
 }
 
@@ -125,20 +133,21 @@ fn judged(admitted: &Admitted, spoken: Protocol) -> Result<(), Box<NetRefusal>> 
     }
 }
 
-/// The name in a ClientHello must be the one that was judged; beside an address, one that may be reached.
-fn agreed(ward: &Ward, target: &Target, sni: Option<&Host>) -> Result<(), Box<NetRefusal>> {
-    let Some(sni) = sni.filter(|sni| **sni != target.host) else { return Ok(()) };
+/// The name in a ClientHello must be the one that was judged; beside an address, one that may be reached. Gives
+/// what allows that.
+fn agreed(
+    judge: &NetJudge,
+    target: &Target,
+    sni: Option<&Host>,
+) -> Result<Option<Allowance>, Box<NetRefusal>> {
+    let Some(sni) = sni.filter(|sni| **sni != target.host) else { return Ok(None) };
     let named = Target { host: sni.clone(), port: target.port };
-    let allowed = match &target.host {
-        Host::Name(_) => false,
-        Host::Address(_) => {
-            let ruling = ward.judge().connect(&named, Some(Protocol::Https));
-            // Rules about the requests of that host cannot be kept on a way around its name.
-            matches!(ruling, Ruling::Allowed(_)) && may_pass(ward, &named).is_ok()
-        }
-    };
-    if allowed {
-        return Ok(());
+    // Rules about the requests of that host cannot be kept on a way around its name.
+    if matches!(target.host, Host::Address(_))
+        && let Ruling::Allowed(allowance) = judge.connect(&named, Some(Protocol::Https))
+        && may_pass(judge, &named).is_ok()
+    {
+        return Ok(Some(allowance));
     }
     let reason = format!("the TLS client asks for {sni} and not for {}", target.host);
     Err(Box::new(refusal(target, Cause::Mismatch, reason, None)))

@@ -1,11 +1,10 @@
 //! Whether a stream may pass whose content cannot be judged.
 
-use crate::gateway::{Ward, refusal};
-use stockade_policy::{Cause, GatewayPlan, NetRefusal, RequestRule, RuleRef, Switch, Target};
+use crate::gateway::refusal;
+use stockade_policy::{Cause, GatewayPlan, NetJudge, NetRefusal, RequestRule, RuleRef, Switch, Target};
 
 /// Refuses a stream whose requests cannot be seen, where the plan has something to say about them.
-pub(crate) fn may_pass(ward: &Ward, target: &Target) -> Result<(), Box<NetRefusal>> {
-    let judge = ward.judge();
+pub(crate) fn may_pass(judge: &NetJudge, target: &Target) -> Result<(), Box<NetRefusal>> {
     let plan = judge.plan();
     if let Some(rule) = rule_about_requests(plan, target) {
         let reason = "rules about its requests cannot be kept, because they cannot be seen".to_owned();

@@ -54,6 +54,11 @@ pub(super) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
+/// Whether whoever connects there reaches itself, in whichever form it is written.
+pub(super) fn is_own(address: IpAddr) -> bool {
+    forms(address).iter().any(|form| form.is_loopback() || form.is_unspecified())
+}
+
 fn of(address: IpAddr) -> Reach {
     if METADATA.contains(&address) {
         return Reach::Never(METADATA_SERVICE);

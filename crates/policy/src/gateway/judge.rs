@@ -61,6 +61,11 @@ impl NetJudge {
         !named && !self.plan.protocols.is_empty() && !self.plan.protocols.contains(&Protocol::Tcp)
     }
 
+    /// Whether a rule allows this very host, and not just some among which it is.
+    pub fn lists(&self, host: &Host) -> bool {
+        self.allowed.has(host)
+    }
+
     /// Whether a name may be looked up: some port of it may be reached.
     pub fn name(&self, host: &Host) -> Ruling {
         let denied = self.about(&self.denied, &self.plan.denied, host);
@@ -108,6 +113,9 @@ impl NetJudge {
         if let Some(rule) = denied.into_iter().find(port_fits) {
             return refused(Cause::Denied, Some(rule));
         }
+        if self.plan.host_loopback == Switch::Refused && is_own(&to.host) {
+            return self.own_loopback(to);
+        }
         let allowance = match self.basis(to) {
             Some(basis) => basis.allowance(),
             None => {
@@ -132,6 +140,16 @@ impl NetJudge {
         }
     }
 
+    /// Whoever means the loopback comes here through a proxy only: programs that use none never leave the
+    /// sandbox's own.
+    fn own_loopback(&self, to: &Target) -> Ruling {
+        let mut refusal = self.refusal(ViolationKind::Connect, to.to_string(), Cause::Address, None);
+        refusal.reason =
+            "loopback inside is the sandbox's own, and no list of hosts leads to this machine's".to_owned();
+        refusal.suggestion = Some(format!("--forward-port {}", to.port));
+        Ruling::Refused(Box::new(refusal))
+    }
+
     /// Why a target may be reached, deny rules aside.
     pub(super) fn basis(&self, to: &Target) -> Option<Basis<'_>> {
         let usual = self.plan.ports.is_empty() || self.plan.ports.contains(&to.port);
@@ -146,7 +164,8 @@ impl NetJudge {
         }
     }
 
-    /// Whether this is a host that needs no rule because everybody can reach it.
+    /// Whether this is a host that needs no rule because everybody can reach it. An address is none: behind it
+    /// may be a host whose name is denied.
     fn is_public(&self, host: &Host) -> bool {
         self.plan.public_hosts == Switch::Allowed
             && match host {
@@ -154,7 +173,7 @@ impl NetJudge {
                     name.contains('.')
                         && !NOT_PUBLIC.iter().any(|above| domain::is_below(name, above) || name == above)
                 }
-                Host::Address(address) => addresses::reach(*address) == Reach::Public,
+                Host::Address(_) => false,
             }
     }
 
@@ -186,6 +205,9 @@ impl NetJudge {
             Cause::NotListed if self.plan.allowed.is_empty() && self.plan.public_hosts == Switch::Refused => {
                 "no host is allowed"
             }
+            Cause::NotListed if self.plan.public_hosts == Switch::Allowed && is_address(&subject) => {
+                "public hosts are allowed by name only, and this address is on no list"
+            }
             Cause::NotListed => "the host is on no list of allowed ones",
             _ => "it is refused",
         };
@@ -207,6 +229,11 @@ impl NetJudge {
     }
 }
 
+fn is_address(subject: &str) -> bool {
+    let target = Target::parse(subject.as_bytes(), Some(1));
+    matches!(target, Ok(Target { host: Host::Address(_), .. }))
+}
+
 /// A literal that leads to this machine or its cloud is named in settings by somebody who knows, not allowed by
 /// an answer to a question.
 fn is_forbidden_literal(subject: &str) -> bool {
@@ -214,8 +241,16 @@ fn is_forbidden_literal(subject: &str) -> bool {
     match host {
         Ok(Host::Address(address)) => matches!(addresses::reach(address), Reach::Never(_)),
         // Inside it is the sandbox itself; through a proxy it would be this machine, which nobody would guess.
-        Ok(Host::Name(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Ok(host @ Host::Name(_)) => is_own(&host),
         Err(_) => false,
+    }
+}
+
+/// Whether this is loopback, by name or address.
+fn is_own(host: &Host) -> bool {
+    match host {
+        Host::Name(name) => name == "localhost" || domain::is_below(name, "localhost"),
+        Host::Address(address) => addresses::is_own(*address),
     }
 }
 

@@ -15,7 +15,7 @@ pub struct GatewayPlan {
     pub allowed: Vec<DomainRule>,
     /// Hosts that may not; beats `allowed`.
     pub denied: Vec<DomainRule>,
-    /// Every public host without being listed.
+    /// Every public host without being listed, by its name.
     pub public_hosts: Switch,
     /// Ports where a rule names none; every one when empty.
     pub ports: Vec<u16>,
@@ -25,6 +25,9 @@ pub struct GatewayPlan {
     pub denied_addresses: Vec<ipnet::IpNet>,
     /// Whether an allowed name may resolve to private, carrier-grade or unique-local addresses.
     pub private_addresses: Switch,
+    /// Whether `localhost` and loopback addresses stand for this machine at the proxies, as srt has it. Refused,
+    /// they are the sandbox's own there, too, and lead nowhere.
+    pub host_loopback: Switch,
     /// Whether what is on no list may be asked for.
     pub asking: Switch,
     /// Rules about single requests, in order; the first that fits decides.
@@ -132,6 +135,11 @@ pub struct ProxyPorts {
     pub http: u16,
     /// SOCKS5.
     pub socks: u16,
+}
+
+impl ProxyPorts {
+    /// Where they are; srt's users know these ports.
+    pub(crate) const INSIDE: Self = Self { http: 3128, socks: 1080 };
 }
 
 /// Where connections are led instead of to their target.

@@ -31,6 +31,11 @@ impl Table {
         table
     }
 
+    /// Whether a rule names this very host.
+    pub(super) fn has(&self, host: &Host) -> bool {
+        self.exact.contains_key(host)
+    }
+
     /// The rules about this host, the nearest first: itself, then the domains it lies in, then every host.
     pub(super) fn about(&self, host: &Host) -> Vec<usize> {
         let mut found = self.exact.get(host).cloned().unwrap_or_default();

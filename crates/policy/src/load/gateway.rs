@@ -3,13 +3,13 @@
 use super::Draft;
 use super::layer::Voice;
 use crate::Switch;
-use crate::domain::DomainPattern;
+use crate::domain::{self, DomainPattern};
 use crate::pattern::{Pattern, Reading};
 use crate::policy::Manner;
 use crate::rules::List;
 use crate::settings::network::{NetworkSettings, ParentProxy, TlsTerminate};
 use crate::settings::{PathEntry, SettingsError, nearest};
-use crate::{DomainRule, Host, HostPattern, Target};
+use crate::{DomainRule, Host, HostPattern, ProxyPorts, Target};
 use ipnet::IpNet;
 use std::path::PathBuf;
 
@@ -166,6 +166,7 @@ impl Draft {
         self.settle_secret_ports();
         self.warn_about_ports();
         self.warn_about_loopback();
+        self.check_forwarded_ports();
         // Whoever needs a proxy to get out has said so in the usual variables.
         if self.policy.network.gateway.parent_proxy.is_none() {
             let named = |names: [&str; 2]| {
@@ -200,14 +201,14 @@ impl Draft {
         }
     }
 
-    /// Only the proxies take `localhost` for this machine; for everything else it is the sandbox.
+    /// Only srt's proxies take `localhost` for this machine; for everything else it is the sandbox.
     fn warn_about_loopback(&mut self) {
         let network = &self.policy.network;
-        if self.policy.manner == Manner::Srt || network.proxies == Switch::Allowed {
+        if self.policy.manner == Manner::Srt {
             return;
         }
         let is_loopback = |rule: &&DomainRule| match &rule.pattern.host {
-            HostPattern::Name(name) => name == "localhost",
+            HostPattern::Name(name) => name == "localhost" || domain::is_below(name, "localhost"),
             HostPattern::Address(address) => address.to_canonical().is_loopback(),
             HostPattern::Below(_) | HostPattern::Any => false,
         };
@@ -223,6 +224,26 @@ impl Draft {
             })
             .collect();
         told.into_iter().for_each(|text| self.warn(text));
+    }
+
+    /// Where our own proxies listen nothing else can.
+    fn check_forwarded_ports(&mut self) {
+        let network = &self.policy.network;
+        if self.policy.manner == Manner::Native && network.proxies == Switch::Refused {
+            return;
+        }
+        for (inside, kind) in [(ProxyPorts::INSIDE.http, "HTTP"), (ProxyPorts::INSIDE.socks, "SOCKS")] {
+            if let Some(port) = network.forward.iter().find(|port| port.inside == inside) {
+                self.errors.push(SettingsError::Invalid {
+                    source_name: "forwardPorts (--forward-port)".to_owned(),
+                    key: "network.forwardPorts".to_owned(),
+                    reason: format!(
+                        "port {inside} inside is where the {kind} proxy listens that network.proxies asks for"
+                    ),
+                    hint: format!("choose another port inside, such as 1{inside}:{}", port.host),
+                });
+            }
+        }
     }
 
     /// Rules about requests, and secrets, for a host whose TLS is passed through would do nothing.

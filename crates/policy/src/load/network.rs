@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::layer::Voice;
-use crate::domain::DomainPattern;
+use crate::domain::{DomainError, DomainPattern};
 use crate::inputs::Flags;
 use crate::network::{DomainRule, SocketRule};
 use crate::pattern::{Pattern, Reading};
@@ -130,7 +130,7 @@ impl Draft {
     /// A host that may be reached; an empty key is a flag.
     pub(super) fn allow_domain(&mut self, entry: &LimitedDomain, voice: Voice, key: &str) {
         let text = &entry.domain;
-        match DomainPattern::parse_allowed(text) {
+        match self.allowed_host(text) {
             Err(error) => self.wrong(voice, key, error.to_string(), error.hint()),
             Ok(_) if !voice.may_loosen() => self.ignore(voice, key, text),
             Ok(pattern) => {
@@ -143,13 +143,21 @@ impl Draft {
 
     /// A host that may be reached because the organisation names every one that may.
     pub(super) fn name_domain(&mut self, text: &str, voice: Voice, key: &str) {
-        match DomainPattern::parse_allowed(text) {
+        match self.allowed_host(text) {
             Err(error) => self.wrong(voice, key, error.to_string(), error.hint()),
             Ok(pattern) => {
                 let rule = self.domain_rule("allowedDomains", text, voice, key);
                 let limits = NetLimits::default();
                 self.policy.network.allowed.push(DomainRule { pattern, reason: None, limits, rule });
             }
+        }
+    }
+
+    /// An entry of an allow list, as the settings in use understand it.
+    fn allowed_host(&self, text: &str) -> Result<DomainPattern, DomainError> {
+        match self.policy.manner {
+            Manner::Native => DomainPattern::parse_reachable(text),
+            Manner::Srt => DomainPattern::parse_allowed(text),
         }
     }
 

@@ -10,8 +10,6 @@ use crate::{
 };
 use std::path::PathBuf;
 
-/// Where proxies listen inside; srt's users know these ports.
-const PROXIES: ProxyPorts = ProxyPorts { http: 3128, socks: 1080 };
 /// Where the certificates to trust lie inside: on the private /dev, which every sandbox has and nobody else sees.
 const BUNDLE: &str = "/dev/stockade/ca.pem";
 
@@ -57,10 +55,12 @@ impl Policy {
             protocols: rules.protocols.clone(),
             denied_addresses: rules.denied_addresses.clone(),
             private_addresses: rules.private_addresses,
+            host_loopback: switch(self.manner == Manner::Srt),
             asking: switch(self.may_ask_about_hosts()),
             requests: rules.requests.clone(),
             limits: rules.limits,
-            proxies: (self.manner == Manner::Srt || rules.proxies == Switch::Allowed).then_some(PROXIES),
+            proxies: (self.manner == Manner::Srt || rules.proxies == Switch::Allowed)
+                .then_some(ProxyPorts::INSIDE),
             upstreams: Upstreams {
                 http_proxy_port: options.http_proxy_port,
                 socks_proxy_port: options.socks_proxy_port,

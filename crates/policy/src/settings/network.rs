@@ -17,7 +17,8 @@ pub(crate) struct NetworkSettings {
     pub(crate) denied_domains: Option<Vec<String>>,
     /// What to tell whoever asks for a denied domain.
     pub(crate) denied_domain_reasons: BTreeMap<String, String>,
-    /// Every public host, by name, without a list.
+    /// Every public host, by name, without a list. Literal addresses have to be listed all the same: a denied
+    /// host could be reached by its address otherwise.
     pub(crate) allow_public_hosts: Option<bool>,
     /// Ports that may be reached where a domain names none.
     pub(crate) ports: Option<Vec<u16>>,

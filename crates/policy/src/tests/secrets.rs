@@ -170,9 +170,40 @@ fn loopback_among_the_allowed_hosts_is_told_about() {
     ] {
         let text = told(&format!("{host:?}"), "");
         assert!(text.contains(host) && text.contains(option), "{host}: {text}");
-        assert_eq!(told(&format!("{host:?}"), r#", "proxies": true"#), "", "{host}: proxies lead there");
+        // The proxies do not lead there either.
+        assert_eq!(told(&format!("{host:?}"), r#", "proxies": true"#), text);
     }
     assert_eq!(told(r#""api.test", "10.0.0.1""#, ""), "");
+}
+
+#[test]
+fn an_address_that_is_nobodys_cannot_be_allowed() {
+    for host in ["0.0.0.0", "0.0.0.0:80", "[::]", "[::]:80", "[::ffff:0.0.0.0]"] {
+        let text = format!(r#"{{"network": {{"allowedDomains": [{host:?}]}}}}"#);
+        let error = load(&usual_tree(), Layer::User, Shape::Native, &text).unwrap_err().to_string();
+        assert!(error.contains(host) && error.contains("--forward-port"), "{host}: {error}");
+        let denied = format!(r#"{{"network": {{"deniedDomains": [{host:?}]}}}}"#);
+        load(&usual_tree(), Layer::User, Shape::Native, &denied).unwrap();
+        let srt = format!(
+            r#"{{"network": {{"allowedDomains": [{host:?}], "deniedDomains": []}},
+                "filesystem": {{"denyRead": [], "allowWrite": [], "denyWrite": []}}}}"#
+        );
+        load(&usual_tree(), Layer::User, Shape::Srt, &srt).unwrap();
+    }
+}
+
+#[test]
+fn a_forwarded_port_that_a_proxy_has_is_an_error() {
+    let load = |port: &str, proxies: bool| {
+        let text = format!(r#"{{"network": {{"forwardPorts": [{port:?}], "proxies": {proxies}}}}}"#);
+        load(&usual_tree(), Layer::User, Shape::Native, &text)
+    };
+    for port in ["3128", "1080:5432"] {
+        let error = load(port, true).unwrap_err().to_string();
+        assert!(error.contains("forwardPorts") && error.contains("network.proxies"), "{error}");
+        load(port, false).unwrap();
+    }
+    load("13128:3128", true).unwrap();
 }
 
 /// F35: what the host saves over a masked file is a secret, too.

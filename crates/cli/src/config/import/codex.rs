@@ -102,7 +102,9 @@ impl<'a> Reader<'a> {
             self.draft.add("filesystem", "allowWrite", literal(root), why);
         }
         if self.flag(options, "network_access", TABLE)? {
-            let why = format!("codex: {TABLE}.network_access; here hosts on your own network stay closed");
+            let why = format!(
+                "codex: {TABLE}.network_access; here hosts on your own network and literal addresses stay closed"
+            );
             self.draft.set("network", "allowPublicHosts", json!(true), why);
         }
         // Codex lets /tmp be written; here it is a private one that always can be.

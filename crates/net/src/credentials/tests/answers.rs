@@ -44,6 +44,12 @@ fn real_values_are_covered_in_every_spelling_and_cut() {
         // Escaped again.
         "re%2522al%252F%252B%2526%2520%255Ctok%2525n",
         "re\\\\\\\"al\\\\/+\\\\u0026 \\\\\\\\tok%n",
+        // Once more, as pages write it, and the one within the other.
+        "re&amp;quot;al&amp;#x2F;&amp;#43;&amp;amp; \\tok&amp;#37;n",
+        "re\\&quot;al\\&#x2F;+&amp; \\\\tok%n",
+        "re\\u0026quot;al\\u0026#x2F;+\\u0026amp; \\\\tok%n",
+        "re\\u0026#34;al/\\u0026#43;\\u0026amp; \\\\tok%n",
+        "&amp;#114;e&#38;quot;a&#x26;#108;/+\\x26amp; \\tok%n",
         "re\\042al\\057+\\u{26}\\u{020}\\134tok\\045n",
         // One after the other as they come.
         "\\u0072e%22&#97;l\\/+&amp;+\\\\t\\x6fk%n",

@@ -64,12 +64,20 @@ async fn a_slow_lookup_delays_nobody_else() {
 async fn a_flood_of_lookups_is_bounded_and_passes() {
     let world = World::new(Switch::Refused);
     let client = asker(&world).await;
+    assert_eq!(records(&exchange(&client, &question("before.allow.test", A)).await).0, RCODE::NoError);
+    world.lookups.store(0, Ordering::Relaxed);
     for _ in 0..100 {
         client.send(&question("slow.allow.test", A)).await.unwrap();
     }
-    // Answered at once, and so after everything that came before it was taken or dropped.
-    assert_eq!(records(&exchange(&client, &question("evil.test", A)).await).0, RCODE::NameError);
+    // Those for whom there is no place hear so at once.
+    for _ in 0..36 {
+        assert_eq!(records(&exchange(&client, b"noise").await).0, RCODE::ServerFailure);
+    }
     assert_eq!(world.lookups.load(Ordering::Relaxed), 64);
+    // A name that is written down has a place all the same, and so has one that was answered for.
+    assert_eq!(records(&exchange(&client, &question("allow.test", A)).await).0, RCODE::NoError);
+    assert_eq!(records(&exchange(&client, &question("before.allow.test", A)).await).0, RCODE::NoError);
+    assert_eq!(records(&exchange(&client, &question("new.allow.test", A)).await).0, RCODE::ServerFailure);
     world.gate.add_permits(1);
     for _ in 0..64 {
         assert_eq!(records(&exchange(&client, b"noise").await).0, RCODE::NoError);

@@ -1,12 +1,12 @@
 //! What is let in, what is not, and what a change of plan does.
 
 use super::super::Wanted;
-use super::super::testing::{plan, rule};
+use super::super::testing::plan;
 use super::{Sandbox, all, echo, exchange, is_reset};
 use crate::{Verdict, Via};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, GatewayPlan, Target};
+use stockade_policy::{Cause, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn a_request_that_is_refused_is_counted() {
     let target = Target::parse(server.to_string().as_bytes(), None).unwrap();
     let wanted = Wanted { target, via: Via::HttpProxy, spoken: None };
     let admitted = sandbox.ward.admit(wanted).await.unwrap();
-    admitted.exchange("GET", "/").ended(Verdict::Refused);
+    admitted.exchange(("GET", "/"), |_| true).ended(Verdict::Refused);
     assert_eq!(sandbox.witness.records(1).await[0].verdict, Verdict::Refused);
     assert_eq!(sandbox.ward.statistics().total.refused, 1);
 }
@@ -85,8 +85,7 @@ async fn nobody_there_is_a_failure_and_no_refusal() {
 #[tokio::test]
 async fn another_plan_closes_what_it_refuses_and_nothing_else() {
     let server = echo().await;
-    let both =
-        GatewayPlan { allowed: vec![rule("127.0.0.1"), rule("example.org")], ..GatewayPlan::default() };
+    let both = plan(&["127.0.0.1", "example.org"]);
     let sandbox = Sandbox::toward(both, &server.to_string()).await;
     let mut client = sandbox.connect().await;
     client.write_all(b"\x02").await.unwrap();

@@ -26,7 +26,7 @@ async fn greeter(greeting: &'static [u8]) -> SocketAddr {
 }
 
 /// A ClientHello for this name, as rustls makes it.
-fn hello(name: &str) -> Vec<u8> {
+pub(super) fn hello(name: &str) -> Vec<u8> {
     let config = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()

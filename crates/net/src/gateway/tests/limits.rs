@@ -1,6 +1,7 @@
 //! Limits of rules and of the sandbox.
 
 use super::super::testing::plan;
+use super::carrying::hello;
 use super::{Sandbox, all, echo, exchange, is_reset};
 use std::time::{Duration, Instant};
 use stockade_policy::{Cause, NetLimits};
@@ -28,6 +29,20 @@ async fn an_opaque_connection_counts_as_a_request() {
     let sandbox = Sandbox::toward(plan, &server.to_string()).await;
     assert!(exchange(&mut sandbox.connect().await, b"\x01").await.is_ok());
     assert!(is_reset(&exchange(&mut sandbox.connect().await, b"\x01").await));
+    assert_eq!(sandbox.witness.causes(), [Cause::Limit]);
+}
+
+/// An address is no way around the limits of the host behind it.
+#[tokio::test]
+async fn tls_counts_for_the_host_it_names() {
+    let server = echo().await;
+    let mut plan = plan(&["127.0.0.1", "named.test"]);
+    plan.allowed[1].limits.requests_per_minute = Some(1);
+    let sandbox = Sandbox::toward(plan, &server.to_string()).await;
+    let (named, unnamed) = (hello("named.test"), hello("127.0.0.1"));
+    assert!(exchange(&mut sandbox.connect().await, &named).await.is_ok());
+    assert!(exchange(&mut sandbox.connect().await, &unnamed).await.is_ok());
+    assert!(is_reset(&exchange(&mut sandbox.connect().await, &named).await));
     assert_eq!(sandbox.witness.causes(), [Cause::Limit]);
 }
 

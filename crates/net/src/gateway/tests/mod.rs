@@ -3,6 +3,7 @@
 mod admission;
 mod asking;
 mod carrying;
+mod changes;
 mod crowd;
 mod doors;
 mod limits;

@@ -1,6 +1,7 @@
 //! The HTTP roads with real sockets on loopback.
 
 mod broken;
+mod changes;
 mod counted;
 mod crowds;
 mod echoes;
@@ -18,7 +19,7 @@ mod terminated;
 mod upgrade;
 
 use super::{serve_plain, serve_proxy};
-use crate::gateway::testing::{Recorder, rule, ward};
+use crate::gateway::testing::{Recorder, reading, ward};
 use crate::gateway::{Wanted, Ward};
 use crate::{Door, DoorKind, Gateway, GatewayOptions, Termination, Vault, Via};
 use bytes::Bytes;
@@ -31,7 +32,7 @@ use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{DomainPattern, GatewayPlan, RequestRule, Switch, Target};
+use stockade_policy::{GatewayPlan, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -164,17 +165,6 @@ async fn witnessed(
         vault,
     });
     (gateway.unwrap(), TcpStream::connect(address).await.unwrap())
-}
-
-/// A rule that lets one read from a host.
-fn reading(host: &str) -> RequestRule {
-    RequestRule {
-        pattern: DomainPattern::parse_allowed(host).unwrap(),
-        methods: vec!["GET".into()],
-        paths: vec![],
-        verdict: Switch::Allowed,
-        rule: rule(host).rule,
-    }
 }
 
 /// Sends, and reads until the other side closes.

@@ -164,6 +164,24 @@ async fn slow_clients_are_sent_away() {
     }
 }
 
+/// An address is no way around the limits of the host behind it.
+#[tokio::test]
+async fn requests_count_for_the_host_they_name() {
+    for strip in [vec![], vec!["X".to_owned()]] {
+        let port = origin().await;
+        let mut plan = GatewayPlan { strip_response_headers: strip, ..plan(&["127.0.0.1", "a.test"]) };
+        plan.allowed[1].limits.requests_per_minute = Some(2);
+        let (mut client, witness, _ward) = admitted(plan, &format!("127.0.0.1:{port}")).await;
+        let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        for host in ["a.test", "127.0.0.1", "127.0.0.1", "a.test", "127.0.0.1"] {
+            until(&mut client, request(host), ">").await;
+        }
+        let heard = all(&mut client, request("a.test")).await;
+        assert!(heard.starts_with("HTTP/1.1 429 "), "{heard}");
+        assert_eq!(witness.causes(), [Cause::Limit]);
+    }
+}
+
 #[tokio::test]
 async fn a_change_of_policy_ends_streams() {
     let port = origin().await;

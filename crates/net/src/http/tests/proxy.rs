@@ -5,7 +5,7 @@ use crate::gateway::testing::{Recorder, plan, rule};
 use crate::{Verdict, Via};
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_policy::{Cause, DomainPattern, GatewayPlan, Upstreams};
+use stockade_policy::{Cause, DomainPattern, GatewayPlan, NetLimits, Upstreams};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn get(url: &str) -> String {
@@ -202,6 +202,48 @@ async fn rules_about_requests_are_kept() {
     assert!(all(&mut client, post).await.starts_with("HTTP/1.1 403 "));
     assert_eq!(witness.causes(), [Cause::Request]);
     assert_eq!(witness.records(2).await[1].verdict, Verdict::Refused);
+}
+
+#[tokio::test]
+async fn what_a_proxy_does_not_take_is_on_record() {
+    for (line, host, target) in [
+        ("GET https://evil.test/", "evil.test", "evil.test:443"),
+        ("GET https://evil.test:8443/", "evil.test:8443", "evil.test:8443"),
+        ("GET /2", "evil.test", "evil.test:80"),
+    ] {
+        let (mut client, witness, _ward) = proxied(plan(&["a.test"])).await;
+        let heard = all(&mut client, format!("{line} HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
+        assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
+        let told = witness.refusals.lock().unwrap().clone();
+        assert_eq!((told.len(), told[0].cause, told[0].subject.as_str()), (1, Cause::Grammar, target));
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.target.as_str(), record.verdict), (target, Verdict::Refused));
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_are_wrong_or_too_long_are_the_clients_doing() {
+    for (body, status, cause) in [("5\r\nabcdeX", 400, Cause::Grammar), ("14\r\n", 413, Cause::Limit)] {
+        let (port, _) = parrot(b"").await;
+        let limits = NetLimits { max_request_bytes: Some(10), ..NetLimits::default() };
+        let (mut client, witness, _ward) = proxied(GatewayPlan { limits, ..plan(&["127.0.0.1"]) }).await;
+        let at = format!("127.0.0.1:{port}");
+        let head = format!("POST http://{at}/ HTTP/1.1\r\nHost: {at}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let body = format!("{body}{}", "x".repeat(20));
+        let heard = all(&mut client, format!("{head}{body}")).await;
+        assert!(heard.starts_with(&format!("HTTP/1.1 {status} ")), "{heard}");
+        assert_eq!(witness.causes(), [cause]);
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.status, record.verdict), (Some(status), Verdict::Refused));
+    }
+}
+
+#[tokio::test]
+async fn an_unusual_spelling_is_called_that() {
+    let (mut client, witness, _ward) = proxied(plan(&["a.test"])).await;
+    let heard = all(&mut client, get("http://3405803789/")).await;
+    assert!(heard.starts_with("HTTP/1.1 400 ") && heard.contains("unusual spelling"), "{heard}");
+    assert_eq!(witness.causes(), [Cause::Grammar]);
 }
 
 #[tokio::test]

@@ -34,11 +34,36 @@ fn labels_not_letters_are_compared() {
 
 #[test]
 fn without_a_list_nothing_is_let_through() {
-    let judge = judge(GatewayPlan::default());
+    let judge = judge(GatewayPlan { host_loopback: Switch::Allowed, ..GatewayPlan::default() });
     for to in ["a.test:443", "localhost:80", "127.0.0.1:80", "192.0.2.1:443", "[::1]:1"] {
         let refusal = refusal(judge.connect(&target(to), None));
         assert_eq!((refusal.cause, refusal.askable), (Cause::NotListed, Switch::Refused), "{to}");
         assert_eq!(refusal.reason, "no host is allowed");
+    }
+}
+
+#[test]
+fn a_list_of_hosts_leads_to_this_machine_in_srt_only() {
+    let listed =
+        plan(&["localhost", "x.localhost", "127.0.0.1", "127.9.9.9", "[::1]", "0.0.0.0", "[::]"], &[]);
+    let srt = judge(GatewayPlan { host_loopback: Switch::Allowed, ..listed.clone() });
+    let native = judge(listed);
+    for to in [
+        "localhost:80",
+        "x.localhost:80",
+        "127.0.0.1:80",
+        "127.9.9.9:80",
+        "[::1]:80",
+        "0.0.0.0:80",
+        "[::]:80",
+    ] {
+        assert!(is_allowed(&srt.connect(&target(to), None)), "{to}");
+        let told = refusal(native.connect(&target(to), None));
+        assert_eq!((told.cause, told.askable), (Cause::Address, Switch::Refused), "{to}");
+        assert_eq!(told.suggestion.as_deref(), Some("--forward-port 80"), "{to}");
+    }
+    for to in ["[::ffff:127.0.0.1]:80", "[::ffff:0.0.0.0]:80", "[::127.0.0.1]:80"] {
+        assert!(!is_allowed(&native.connect(&target(to), None)), "{to}");
     }
 }
 
@@ -140,18 +165,35 @@ fn public_hosts_need_no_rule() {
         ("printer:443", false),
         ("printer.local:443", false),
         ("metadata.google.internal:443", false),
-        ("93.184.216.34:443", true),
+        ("93.184.216.34:443", false),
         ("10.0.0.1:443", false),
         ("127.0.0.1:443", false),
         ("169.254.169.254:443", false),
         ("[64:ff9b::a9fe:a9fe]:443", false),
         ("[fd00::1]:443", false),
-        ("[2606:2800:220:1::1]:443", true),
+        ("[2606:2800:220:1::1]:443", false),
     ] {
         assert_eq!(is_allowed(&judge.connect(&target(to), None)), expected, "{to}");
     }
     assert_eq!(by(&judge.connect(&target("a.test:443"), None)), Some("network.allowPublicHosts true"));
     assert_eq!(refusal(judge.connect(&target("a.test:80"), None)).cause, Cause::Port);
+}
+
+#[test]
+fn addresses_of_public_hosts_need_one() {
+    // Else whoever knows the address of a denied host would reach it.
+    let given = GatewayPlan { public_hosts: Switch::Allowed, ..plan(&[], &["evil.test"]) };
+    for to in ["93.184.216.34:443", "[2606:2800:220:1::1]:443"] {
+        let told = refusal(judge(given.clone()).connect(&target(to), None));
+        assert_eq!(told.cause, Cause::NotListed);
+        assert!(told.reason.contains("by name only"), "{}", told.reason);
+        let suggested = told.suggestion.unwrap();
+        let listed = suggested.strip_prefix("--allow-domain ").unwrap();
+        let listing = GatewayPlan { public_hosts: Switch::Allowed, ..plan(&[listed], &["evil.test"]) };
+        assert!(is_allowed(&judge(listing).connect(&target(to), None)), "{suggested}");
+        let bare = target(to).host;
+        assert!(!is_allowed(&judge(given.clone()).name(&bare)), "{bare}");
+    }
 }
 
 #[test]
