@@ -18,11 +18,12 @@ use stockade_policy::{Check, Judgement, Refusal, Switch, ViolationKind};
 /// What a judged act fails with.
 pub(super) const REFUSED: Errno = Errno::ACCESS;
 
-/// A path for records and questions. What is no text is written as numbers, so that no two names look alike.
+/// A path for records and questions. What is no text is written as numbers, so that no two names look alike, behind
+/// the sign by which everybody knows that this is not the name itself.
 pub(super) fn told(path: &Path) -> String {
     let chunks = path.as_os_str().as_bytes().utf8_chunks();
     let written = chunks.map(|chunk| {
-        let odd: String = chunk.invalid().iter().map(|byte| format!("\\x{{{byte:02x}}}")).collect();
+        let odd: String = chunk.invalid().iter().map(|byte| format!("{}{{{byte:02x}}}", char::REPLACEMENT_CHARACTER)).collect();
         chunk.valid().to_owned() + &odd
     });
     written.collect()
@@ -219,7 +220,7 @@ mod tests {
     fn names_that_are_no_text_are_told_apart() {
         let said = |bytes: &[u8]| told(Path::new(OsStr::from_bytes(bytes)));
         assert_eq!(said("/a/\u{fffd} \u{e9}".as_bytes()), "/a/\u{fffd} \u{e9}");
-        assert_eq!(said(b"/a/\xff"), "/a/\\x{ff}");
-        assert_eq!(said(b"/a/\xfe\xc3/b"), "/a/\\x{fe}\\x{c3}/b");
+        assert_eq!(said(b"/a/\xff"), "/a/\u{fffd}{ff}");
+        assert_eq!(said(b"/a/\xfe\xc3/b"), "/a/\u{fffd}{fe}\u{fffd}{c3}/b");
     }
 }
