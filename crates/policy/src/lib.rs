@@ -44,6 +44,7 @@ mod testing;
 mod tests;
 mod text;
 mod violation;
+mod work_trees;
 
 pub use ask::{Ask, Reply};
 pub use broker::{
@@ -94,3 +95,4 @@ pub use schema::schema;
 pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};
 pub use survey::PlanError;
 pub use violation::{Violation, ViolationKind};
+pub use work_trees::{leads_elsewhere, submodule_work_trees};

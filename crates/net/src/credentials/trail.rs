@@ -17,11 +17,13 @@ pub(super) struct Trail {
     /// What was read of an escape, or of what stands between two letters.
     escape: [u8; LONGEST],
     length: usize,
+    /// Backslashes that were left out before the first letter.
+    left_out: usize,
 }
 
 impl Trail {
     pub(super) fn new(number: usize, start: u64) -> Self {
-        Self { number, start, read: 0, escape: [0; LONGEST], length: 0 }
+        Self { number, start, read: 0, escape: [0; LONGEST], length: 0, left_out: 0 }
     }
 
     /// Follows it by one byte, wherever it may lead.
@@ -60,9 +62,9 @@ impl Trail {
                 let Some(longer) = self.escaped(byte) else { return };
                 match spelled(&longer.escape[..longer.length], &value.text[longer.read..]) {
                     Spelled::No => {}
-                    Spelled::Begun => next.push(longer),
+                    Spelled::Begun => next.push(longer.shortened()),
                     Spelled::Whole(count) => next.push(longer.after(count)),
-                    Spelled::WholeOrBegun(count) => next.extend([longer.after(count), longer]),
+                    Spelled::WholeOrBegun(count) => next.extend([longer.after(count), longer.shortened()]),
                 }
             }
         }
@@ -98,7 +100,22 @@ impl Trail {
 
     /// After so many bytes more of the value.
     fn after(self, count: usize) -> Self {
-        Self { read: self.read + count, length: 0, ..self }
+        Self { read: self.read + count, length: 0, left_out: 0, ..self }
+    }
+
+    /// The same without a backslash in front of others: it means that the rest was escaped once more, and the rest
+    /// goes on as it would by itself. Else each backslash of a long row would begin an escape of its own, and all
+    /// of them would be followed. Of a row before the first letter only the end belongs to the value.
+    fn shortened(mut self) -> Self {
+        if self.escape[..self.length].starts_with(b"\\\\") {
+            self.escape.copy_within(1..self.length, 0);
+            self.length -= 1;
+            match self.read == 0 && self.left_out == LONGEST {
+                true => self.start += 1,
+                false => self.left_out += 1,
+            }
+        }
+        self
     }
 
     /// After one byte more of an escape. None is longer than the longest.

@@ -124,3 +124,50 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(text: &str) -> Watch {
+        let text = Zeroizing::new(text.as_bytes().to_vec());
+        Watch::new(vec![Value { text, written: Written::Freely, cover: b"#".to_vec() }])
+    }
+
+    /// What is left of a text when everything is covered.
+    fn covered(watch: &Watch, text: &str) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        for sighting in watch.read(&mut Course::default(), &bytes.clone()) {
+            watch.cover(sighting, 0, &mut bytes);
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_row_of_backslashes_is_followed_once() {
+        for value in ["secret-value", "\\backslash\\\\es", "/slash"] {
+            let watch = watch(value);
+            for piece in ["\\", "\\\\\\n", "\\u{", "&amp;", "%25"] {
+                let mut course = Course::default();
+                watch.read(&mut course, piece.repeat(20_000).as_bytes());
+                // What has just begun; and where backslashes are letters, each place of the value a few times.
+                let most = if value.contains('\\') { 3 * value.len() } else { 2 };
+                assert!(course.trails.len() <= most, "{} of {piece:?} for {value}", course.trails.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_follows_a_row_is_found() {
+        let watch = watch("/slash+");
+        for count in [1, 2, 3, 15, 16, 17, 500] {
+            let row = "\\".repeat(count);
+            let told = covered(&watch, &format!("{row}/slash+ {row}u002fslash{row}u002b {row}/slush+"));
+            let rest = format!(" {row}/slush+");
+            let hidden = told.strip_suffix(&rest).unwrap();
+            assert!(!hidden.contains(['s', '/', '+', 'u', '2']), "{count}: {told}");
+            // Of the row before it no more than an escape's length is covered.
+            assert!(hidden.matches('\\').count() >= 2 * count.saturating_sub(18), "{count}: {told}");
+        }
+    }
+}

@@ -5,8 +5,8 @@
 
 use super::ground::{Ground, Stands};
 use super::part::Word;
-use crate::git::git_config_worktree;
 use crate::load::git_directories;
+use crate::work_trees::{leads_elsewhere, named, submodule_work_trees};
 use crate::{FileKind, Opens};
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,10 @@ impl Ground<'_> {
         let is_written = directories.iter().any(|one| roots.iter().any(|root| one.starts_with(root)));
         let going_on = (is_written && command == Some(GOES_ON))
             .then(|| format!("git {GOES_ON} runs what a list says that commands may write at any moment"));
-        self.program(&places).or_else(|| self.left_behind(directories)).or(going_on)
+        self.program(&places)
+            .or_else(|| self.misled(&places, &directories))
+            .or_else(|| self.left_behind(directories))
+            .or(going_on)
     }
 
     /// A program that git runs, where commands may write: they may have written it, or what it needs.
@@ -86,6 +89,25 @@ impl Ground<'_> {
         let found = self.policy.commands.run_by_git.iter().find(|found| concerns(&found.tree))?;
         let (by, program) = (&found.named_by, found.program.display());
         Some(format!("{by} has git run {program}, which lies where commands may write"))
+    }
+
+    /// A work tree that git would enter through a link. No command can lay one there any more, but may have before:
+    /// also where these commands write nothing, from a directory above.
+    fn misled(&self, places: &[PathBuf], directories: &[PathBuf]) -> Option<String> {
+        let mut trees: Vec<PathBuf> = directories.iter().flat_map(|one| named(one, self.files)).collect();
+        for place in places {
+            match submodule_work_trees(place, self.files) {
+                Some(known) => trees.extend(known),
+                None => {
+                    return Some("there are too many submodules to look at, or some are closed".to_owned());
+                }
+            }
+        }
+        trees.into_iter().find_map(|tree| {
+            let real = leads_elsewhere(&tree, self.files)?;
+            let (from, to) = (tree.display(), real.display());
+            Some(format!("git would follow a link from the work tree {from} to {to}"))
+        })
     }
 
     /// What commands may have left in git directories, or in those of submodules and other work trees below them.
@@ -99,9 +121,6 @@ impl Ground<'_> {
             looked += 1;
             if looked > MOST_DIRECTORIES {
                 return Some("there are too many git directories to look at".to_owned());
-            }
-            if let Some(reason) = self.misled(&directory) {
-                return Some(reason);
             }
             let Ok(names) = self.files.list(&directory) else {
                 return Some(format!("{} cannot be listed", directory.display()));
@@ -129,17 +148,6 @@ impl Ground<'_> {
             }
         }
         None
-    }
-}
-
-impl Ground<'_> {
-    /// A work tree that git would enter through a link. No command can lay one there any more, but may have before.
-    fn misled(&self, git_directory: &Path) -> Option<String> {
-        let settings = self.files.read(&git_directory.join("config")).ok()?;
-        let tree = git_config_worktree(&settings, git_directory)?;
-        let real = self.files.resolve(&tree).ok()?;
-        let (from, to) = (tree.display(), real.display());
-        (real != tree).then(|| format!("git would follow a link from the work tree {from} to {to}"))
     }
 }
 

@@ -5,12 +5,14 @@
 
 use super::change::{Change, EntryKind};
 use super::tree::{Tree, is_whiteout, join};
+use crate::RealFiles;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
     Check, GitPlaces, Judge, Judgement, Naming, Plan, ViolationKind, check_git_config_change,
-    check_git_pointer, check_worktree_commondir, check_worktree_pointer,
+    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
+    leads_elsewhere, submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -46,6 +48,11 @@ impl<'t> Guard<'t> {
                     }
                 }
             }
+        }
+        if change.after.is_some_and(|after| after.kind == EntryKind::Symlink)
+            && let Some(reason) = misleads(&path)
+        {
+            return Some(reason);
         }
         let act = match (&change.before, &change.after) {
             (_, None) => ViolationKind::Unlink,
@@ -97,6 +104,16 @@ impl<'t> Guard<'t> {
         let directory = path.parent().unwrap_or(path).to_owned();
         let places =
             GitPlaces { writable: self.writable.clone(), private: Vec::new(), git_directory: directory };
+        if check == Check::GitConfig
+            && let Some(tree) = git_config_worktree(&content, &places.git_directory)
+            && let Some(real) = leads_elsewhere(&tree, &RealFiles)
+        {
+            return Some(format!(
+                "its work tree {} is a link that leads to {}",
+                tree.display(),
+                real.display()
+            ));
+        }
         let checked = match check {
             Check::GitConfig => {
                 let old = read(self.host, &change.path).unwrap_or_default();
@@ -120,6 +137,20 @@ impl<'t> Guard<'t> {
         let gone = |path: &PathBuf| matches!(self.upper.look(path), Ok(Some(found)) if is_whiteout(&found));
         !parts.iter().all(on_host)
             && parts.iter().all(|path| in_layer(path) || (on_host(path) && !gone(path)))
+    }
+}
+
+/// Why a link may not stand here: a submodule may have its work tree there, which git enters wherever it leads.
+fn misleads(path: &Path) -> Option<String> {
+    match submodule_work_trees(path.parent().unwrap_or(path), &RealFiles) {
+        None => Some("the submodules of its repository cannot be looked at".to_owned()),
+        Some(trees) => {
+            let tree = trees.into_iter().find(|tree| tree.starts_with(path))?;
+            Some(format!(
+                "{} is the work tree of a submodule, and git would follow a link there",
+                tree.display()
+            ))
+        }
     }
 }
 

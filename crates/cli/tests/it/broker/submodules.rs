@@ -73,3 +73,55 @@ fn f23_no_link_comes_into_the_place_of_a_work_tree() {
         assert_eq!(fs::read_link(world.ws.join("free/way")).unwrap(), std::path::Path::new("other"));
     });
 }
+
+/// What a submodule's settings would lead to is found wherever they stand and whoever lays the link.
+#[test]
+fn f23_links_from_other_directories_and_for_other_settings() {
+    each_caller(|world| {
+        let of_tree = "M=.git/modules/x; git config -f $M/config extensions.worktreeConfig true &&
+            git config -f $M/config --unset core.worktree && mkdir wd &&
+            printf '[core]\\n\\tworktree = ../../../wd\\n' > $M/cw && mv $M/cw $M/config.worktree && rmdir wd";
+        let script = format!("mkdir a home; cd a; {REPOSITORY} && {of_tree} && echo made; ln -s ../home wd");
+        let ran = reported(world).shell(&script);
+        assert_eq!((ran.out(), ran.status.success()), ("made\n".into(), false), "{ran}");
+        Records::of(world).tell("create", world.ws.join("a/wd"), "");
+
+        // The repository lies above what the second run may write.
+        let script = format!(
+            "mkdir b; cd b; {REPOSITORY}; mkdir -p deep/t; git -C sub config core.worktree ../../../deep/t"
+        );
+        world.run().shell(&script).exits(0);
+        let deep = world.ws.join("b/deep");
+        let ran = reported(world).with("--cwd", &deep).shell("rmdir t && echo gone; ln -s ../../home t");
+        assert_eq!((ran.out(), ran.status.success()), ("gone\n".into(), false), "{ran}");
+        Records::of(world).tell("create", deep.join("t"), "");
+        world.run().with("--cwd", &deep).shell("ln -s ../../home other").exits(0);
+    });
+}
+
+#[test]
+fn f29_f23_nothing_that_misleads_a_submodule_is_applied() {
+    each_caller(|world| {
+        world.run().shell(&format!("{REPOSITORY}; mkdir wd home; touch wd/k")).exits(0);
+        let settings = world.ws.join(".git/modules/x/config");
+        let names = "git config -f .git/modules/x/config core.worktree ../../../wd";
+        let links = "rm -r wd; ln -s home wd; echo x > applied";
+        world.run().opt("--overlay=link").shell(links).exits(0);
+        world.run().opt("--overlay=settings").shell(&format!("{names}; echo x > too")).exits(0);
+
+        world.run().shell(names).exits(0);
+        let applied = world.stockade().opts(["apply", "link"]).go();
+        assert!(!applied.status.success(), "{applied}");
+        assert!(
+            world.ws.join("applied").exists() && world.ws.join("wd").symlink_metadata().unwrap().is_dir()
+        );
+
+        let plain = "git config -f .git/modules/x/config core.worktree ../../../sub";
+        world.run().shell(&format!("{plain}; {links}")).exits(0);
+        let before = fs::read(&settings).unwrap();
+        let applied = world.stockade().opts(["apply", "settings"]).go();
+        assert!(!applied.status.success(), "{applied}");
+        assert!(world.ws.join("too").exists());
+        assert_eq!(fs::read(&settings).unwrap(), before);
+    });
+}

@@ -23,7 +23,11 @@ pub(super) const REFUSED: Errno = Errno::ACCESS;
 pub(super) fn told(path: &Path) -> String {
     let chunks = path.as_os_str().as_bytes().utf8_chunks();
     let written = chunks.map(|chunk| {
-        let odd: String = chunk.invalid().iter().map(|byte| format!("{}{{{byte:02x}}}", char::REPLACEMENT_CHARACTER)).collect();
+        let odd: String = chunk
+            .invalid()
+            .iter()
+            .map(|byte| format!("{}{{{byte:02x}}}", char::REPLACEMENT_CHARACTER))
+            .collect();
         chunk.valid().to_owned() + &odd
     });
     written.collect()

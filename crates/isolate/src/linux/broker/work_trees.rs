@@ -18,9 +18,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stockade_policy::{
-    BrokerPlan, Check, Refusal, Switch, ViolationKind, git_config_worktree, git_module_owner,
-};
+use stockade_policy::{Check, Refusal, Switch, ViolationKind, git_config_worktree, git_module_owner};
 
 /// More directories below `modules` than this are not looked through, and nothing that needs that is allowed.
 const MOST_DIRECTORIES: usize = 2_000;
@@ -39,10 +37,9 @@ impl Trial<'_> {
     /// Refuses a link, or a directory with one in it, on the way to the work tree of a submodule. Until this call is
     /// done no settings come to name another.
     pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
-        let roots = self.caller.broker.plan.broker.as_ref().map(BrokerPlan::git_roots).unwrap_or_default();
         let path = new.full();
-        for above in new.path.ancestors().take_while(|above| roots.iter().any(|root| above.starts_with(root)))
-        {
+        // Above the workspace, too: other sandboxes may write there.
+        for above in new.path.ancestors() {
             let Some(git) = self.lock_git_directory(above, &path)? else { continue };
             let Ok(trees) = work_trees(&git) else {
                 return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);
@@ -69,10 +66,12 @@ impl Trial<'_> {
         }
     }
 
-    /// Locks the git directory of a work tree, if it has one of its own.
+    /// Locks the git directory of a work tree, if it has one of its own that the caller could look into: nobody who
+    /// runs as the caller does can have written to another.
     fn lock_git_directory(&mut self, tree: &Path, wanted: &Path) -> Result<Option<Place>, Answer> {
         let path = tree.join(".git");
-        let Ok(directory) = openat2(rustix::fs::CWD, &path, PLACE, Mode::empty(), UNLINKED) else {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(directory) = openat2(rustix::fs::CWD, &path, flags, Mode::empty(), UNLINKED) else {
             return Ok(None);
         };
         let git = Place { directory: Arc::new(directory), path, name: c"modules".into() };
@@ -95,11 +94,14 @@ fn work_trees(git: &Place) -> Result<Vec<PathBuf>, Errno> {
         if looked > MOST_DIRECTORIES {
             return Err(Errno::TOOBIG);
         }
-        let place = Place { directory: Arc::new(directory), path, name: c"config".into() };
-        match read_whole(&place, LARGEST) {
-            Ok(settings) => trees.extend(git_config_worktree(&settings, &place.path)),
-            Err(Errno::NOENT | Errno::ISDIR | Errno::INVAL) => {}
-            Err(error) => return Err(error),
+        let mut place = Place { directory: Arc::new(directory), path, name: c"config".into() };
+        for name in [c"config", c"config.worktree"] {
+            place.name = name.into();
+            match read_whole(&place, LARGEST) {
+                Ok(settings) => trees.extend(git_config_worktree(&settings, &place.path)),
+                Err(Errno::NOENT | Errno::ISDIR | Errno::INVAL) => {}
+                Err(error) => return Err(error),
+            }
         }
         // The name of a submodule may have slashes, and submodules have submodules.
         for name in directories(&place.directory)? {

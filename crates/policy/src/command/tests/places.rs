@@ -259,6 +259,10 @@ fn git_stays_behind_walls_where_a_work_tree_is_a_link() {
     let (verdict, reason) = git_in(&linked.directory("/home/me/.ssh"), "git status");
     assert_eq!(verdict, Verdict::Sandbox, "{reason}");
     assert!(reason.contains("git would follow a link from the work tree /ws/sub"), "{reason}");
+    // The same where the settings of the work tree say so.
+    let other = "/ws/.git/modules/deep/er/config.worktree";
+    let linked = tree().text(other, settings).link("/ws/sub", "/home/me/.ssh").directory("/home/me/.ssh");
+    assert_eq!(git_in(&linked, "git status").0, Verdict::Sandbox);
     let files = tree().text(module, settings).directory("/ws/sub");
     assert_eq!(git_in(&files, "git status").0, Verdict::Unsandboxed);
 }
