@@ -20,12 +20,18 @@ pub(super) struct Report {
 pub(crate) enum ReportError {
     #[error("cannot write a report to {}: {source}; nothing was run{}", path.display(), source.hint())]
     Place { path: PathBuf, source: PlaceError },
+    #[error("a report goes to a file, not to {}; nothing was run\nhint: name a file; ./{} is one", path.display(), path.display())]
+    Descriptor { path: PathBuf },
     #[error("the command ran, but its report could not be written to {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
 }
 
 impl Report {
     pub(super) fn prepare(path: PathBuf, mounts: &[Mount]) -> Result<Self, ReportError> {
+        // A file of that name is hardly what somebody means who knows `--events fd:N`.
+        if path.to_str().is_some_and(|name| name.starts_with("fd:")) {
+            return Err(ReportError::Descriptor { path });
+        }
         let found = Place::find(&path, mounts).and_then(|place| place.is_for_a_file().map(|()| place));
         match found {
             Ok(place) => Ok(Self { path, place }),
@@ -114,6 +120,7 @@ mod tests {
         assert!(Report::prepare(place.path().join("absent/report"), &[]).is_err());
         assert!(Report::prepare(place.path().to_owned(), &[]).is_err());
         assert!(Report::prepare("/".into(), &[]).is_err());
+        assert!(matches!(Report::prepare("fd:1".into(), &[]), Err(ReportError::Descriptor { .. })));
         let (link, pipe) = (place.path().join("link"), place.path().join("pipe"));
         std::os::unix::fs::symlink("file", &link).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();

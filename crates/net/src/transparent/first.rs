@@ -19,6 +19,8 @@ pub(super) const TIME: Duration = Duration::from_secs(10);
 /// How long to wait for more of what is neither, as long as it could be a request of an unheard-of kind:
 /// some programs send one bare word and wait for an answer.
 const MOMENT: Duration = Duration::from_millis(250);
+/// What every frame of HTTP/2 begins with.
+const FRAME: usize = 9;
 /// Requests that servers know.
 const METHODS: [&str; 10] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "PRI"];
@@ -60,6 +62,8 @@ pub(super) async fn listen(
     let mut first = BytesMut::from(first);
     let mut began = None;
     let mut server_ended = false;
+    // Until when the client has to speak, where the server has said what only HTTP/2 begins with.
+    let mut until = None;
     loop {
         let likely = recognise(&first);
         if let Likely::Surely(spoken) = likely {
@@ -71,17 +75,20 @@ pub(super) async fn listen(
         if !first.is_empty() && began.is_none() {
             began = Some(Instant::now());
         }
-        let mut banner = [0; 4];
+        let mut banner = [0; FRAME];
         tokio::select! {
             biased;
-            peeked = upstream.peek(&mut banner), if !server_ended => match peeked? {
+            peeked = upstream.peek(&mut banner), if !server_ended && until.is_none() => match peeked? {
                 0 => {
                     // A client that waits for the server's word hears that there is none, and may still speak.
                     let _ = client.finish();
                     server_ended = true;
                 }
+                // Its client does not wait for that, and what it says is looked at as ever.
+                FRAME if is_settings(banner) => until = Some(Instant::now() + MOMENT),
                 read => {
-                    let banner = if banner[..read] == b"SSH-"[..read] { Banner::Ssh } else { Banner::Other };
+                    let ssh = &b"SSH-"[..read.min(4)];
+                    let banner = if banner.starts_with(ssh) { Banner::Ssh } else { Banner::Other };
                     return Ok((Spoken::ServerFirst(banner), first.freeze()));
                 }
             },
@@ -92,8 +99,18 @@ pub(super) async fn listen(
                 }
             }
             otherwise = expire(began, &likely) => return Ok((otherwise, first.freeze())),
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() && first.is_empty() => {
+                return Ok((Spoken::ServerFirst(Banner::Other), first.freeze()));
+            }
         }
     }
+}
+
+/// Whether a frame that begins like this is the one with which servers of HTTP/2 begin.
+fn is_settings([one, two, three, kind, flags, stream @ ..]: [u8; FRAME]) -> bool {
+    const SETTINGS: u8 = 4;
+    let length = u32::from_be_bytes([0, one, two, three]);
+    (kind, flags, stream) == (SETTINGS, 0, [0; 4]) && length.is_multiple_of(6) && length < LONGEST as u32
 }
 
 /// Reads what is there. Says so when there is nothing more to come.
@@ -266,6 +283,31 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(20)).await;
         program.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Http);
+    }
+
+    #[tokio::test]
+    async fn a_server_of_http2_is_quick_and_its_client_is_heard() {
+        let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64";
+        let (mut program, client, upstream, mut server) = ends().await;
+        server.write_all(settings).await.unwrap();
+        upstream.readable().await.unwrap();
+        let speaks = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            program.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+        };
+        let (heard, ()) = tokio::join!(listen(&client, &upstream, Bytes::new()), speaks);
+        assert_eq!(heard.unwrap().0, Spoken::Http);
+        // Whoever waits for the server gets its word, and so does whoever it says other things to.
+        let (_program, client, upstream, mut server) = ends().await;
+        server.write_all(settings).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
+        let (_program, client, upstream, mut server) = ends().await;
+        server.write_all(b"\0\0\0\x04\0\0\0\x01\0\0\0").await.unwrap();
+        let start = Instant::now();
+        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
+        assert!(start.elapsed() < MOMENT);
     }
 
     #[tokio::test]

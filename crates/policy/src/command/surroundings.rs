@@ -153,7 +153,7 @@ impl Surroundings<'_> {
             // Nobody knows all variables of all programs, but a path is a path.
             let planted = match fits_one(self.listed, name) {
                 true => self.planted(name, &value)?,
-                false => self.planted_word(name, &value, Relative::No)?,
+                false => self.planted_word(name, &value, Relative::There)?,
             };
             match planted {
                 "" => Some(format!("{name} is set and has an empty part, which is the working directory")),

@@ -312,6 +312,8 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
         ("COLOUR", "light:/usr/share:/ws/red", Verdict::Sandbox),
         ("COLOUR", "file:///ws/red", Verdict::Sandbox),
         ("COLOUR", "red", Verdict::Unsandboxed),
+        ("COLOUR", "env.sh", Verdict::Sandbox),
+        ("COLOUR", "./red", Verdict::Sandbox),
         ("COLOUR", "/usr/share/red", Verdict::Unsandboxed),
         ("GITHUB_WORKSPACE", "/ws", Verdict::Unsandboxed),
         // An empty or relative part is the working directory, which is the workspace.
