@@ -95,4 +95,4 @@ pub use schema::schema;
 pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};
 pub use survey::PlanError;
 pub use violation::{Violation, ViolationKind};
-pub use work_trees::{leads_elsewhere, submodule_work_trees};
+pub use work_trees::{link_on_the_way, submodule_work_trees};

@@ -20,9 +20,17 @@ pub(crate) fn named(git_directory: &Path, files: &dyn Files) -> Vec<PathBuf> {
 /// The work trees of the submodules of every repository that a directory lies in, its own included; nothing where
 /// they cannot all be looked at.
 pub fn submodule_work_trees(directory: &Path, files: &dyn Files) -> Option<Vec<PathBuf>> {
-    let is_directory = |at: &PathBuf| files.look(at).is_ok_and(|found| found.kind == FileKind::Directory);
-    let modules = directory.ancestors().map(|above| above.join(".git/modules"));
-    let mut pending: Vec<PathBuf> = modules.filter(is_directory).collect();
+    let git = directory.ancestors().map(|above| above.join(".git"));
+    let found = git.filter(|git| is_directory(git, files)).map(|git| of_submodules(&git, files));
+    Some(found.collect::<Option<Vec<_>>>()?.concat())
+}
+
+/// The work trees of the submodules of one git directory, and of those of linked work trees.
+pub(crate) fn of_submodules(git_directory: &Path, files: &dyn Files) -> Option<Vec<PathBuf>> {
+    let linked = files.list(&git_directory.join("worktrees")).unwrap_or_default();
+    let linked = linked.into_iter().map(|(name, _)| git_directory.join("worktrees").join(name));
+    let parts = std::iter::once(git_directory.to_owned()).chain(linked).map(|part| part.join("modules"));
+    let mut pending: Vec<PathBuf> = parts.filter(|modules| is_directory(modules, files)).collect();
     let mut trees = Vec::new();
     let mut looked = 0;
     while let Some(directory) = pending.pop() {
@@ -43,10 +51,14 @@ pub fn submodule_work_trees(directory: &Path, files: &dyn Files) -> Option<Vec<P
     Some(trees)
 }
 
-/// Where a path really leads, if it leads elsewhere: through a link, as far as anything of it is there.
-pub fn leads_elsewhere(path: &Path, files: &dyn Files) -> Option<PathBuf> {
-    let there = path.ancestors().find_map(|above| Some((above, files.resolve(above).ok()?)));
-    there.and_then(|(above, real)| (real != above).then_some(real))
+fn is_directory(path: &Path, files: &dyn Files) -> bool {
+    files.look(path).is_ok_and(|found| found.kind == FileKind::Directory)
+}
+
+/// The link that a path is or goes through, if there is one, whether or not it leads anywhere by now.
+pub fn link_on_the_way(path: &Path, files: &dyn Files) -> Option<PathBuf> {
+    let is_link = |at: &&Path| files.look(at).is_ok_and(|found| found.kind == FileKind::Symlink);
+    path.ancestors().find(is_link).map(Path::to_owned)
 }
 
 #[cfg(test)]
@@ -65,20 +77,22 @@ mod tests {
                 "/ws/.git/modules/b/modules/deep/er/config",
                 "[core]\n\tworktree = ../../../../../../b/er\n",
             )
+            .text("/ws/.git/worktrees/wt/modules/d/config", "[core]\n\tworktree = ../../../../../d\n")
             .text("/ws/sub/.git/modules/c/config", "[core]\n\tworktree = ../../../c\n");
         let mut trees = submodule_work_trees(Path::new("/ws/sub/deep"), &files).unwrap();
         trees.sort();
-        assert_eq!(trees, ["/ws/a", "/ws/b", "/ws/b/er", "/ws/sub/c"].map(PathBuf::from));
+        assert_eq!(trees, ["/ws/a", "/ws/b", "/ws/b/er", "/ws/d", "/ws/sub/c"].map(PathBuf::from));
         assert_eq!(submodule_work_trees(Path::new("/other"), &files), Some(Vec::new()));
     }
 
     #[test]
-    fn links_on_the_way_are_seen_as_far_as_something_is_there() {
-        let files = Tree::new().directory("/ws/real").directory("/away").link("/ws/link", "/away");
-        let told = |path: &str| leads_elsewhere(Path::new(path), &files);
+    fn links_on_the_way_are_seen_wherever_they_lead() {
+        let files = Tree::new().directory("/ws/real").link("/ws/link", "/away").link("/ws/lost", "nowhere");
+        let told = |path: &str| link_on_the_way(Path::new(path), &files);
         assert_eq!(told("/ws/real"), None);
         assert_eq!(told("/ws/real/not/yet"), None);
-        assert_eq!(told("/ws/link"), Some("/away".into()));
-        assert_eq!(told("/ws/link/not/yet"), Some("/away".into()));
+        assert_eq!(told("/ws/link"), Some("/ws/link".into()));
+        assert_eq!(told("/ws/lost"), Some("/ws/lost".into()));
+        assert_eq!(told("/ws/lost/not/yet"), Some("/ws/lost".into()));
     }
 }

@@ -140,6 +140,9 @@ fn meaning(below: &[&[u8]]) -> Meaning {
             [b"gitdir", ..] => Meaning::WorktreePointer,
             [b"config.worktree", ..] => Meaning::Config,
             [b"objects" | b"config" | b"hooks", ..] => Meaning::InWorktree,
+            // Submodules of a linked work tree have their git directories in its part of the repository.
+            [b"modules"] => Meaning::Way,
+            [b"modules", below @ ..] => in_modules(below),
             _ => Meaning::Other,
         },
         _ => in_repository(below),

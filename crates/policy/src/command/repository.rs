@@ -6,7 +6,7 @@
 use super::ground::{Ground, Stands};
 use super::part::Word;
 use crate::load::git_directories;
-use crate::work_trees::{leads_elsewhere, named, submodule_work_trees};
+use crate::work_trees::{link_on_the_way, named, of_submodules, submodule_work_trees};
 use crate::{FileKind, Opens};
 use std::path::{Path, PathBuf};
 
@@ -95,8 +95,9 @@ impl Ground<'_> {
     /// also where these commands write nothing, from a directory above.
     fn misled(&self, places: &[PathBuf], directories: &[PathBuf]) -> Option<String> {
         let mut trees: Vec<PathBuf> = directories.iter().flat_map(|one| named(one, self.files)).collect();
-        for place in places {
-            match submodule_work_trees(place, self.files) {
+        let around = places.iter().map(|place| submodule_work_trees(place, self.files));
+        for found in around.chain(directories.iter().map(|one| of_submodules(one, self.files))) {
+            match found {
                 Some(known) => trees.extend(known),
                 None => {
                     return Some("there are too many submodules to look at, or some are closed".to_owned());
@@ -104,9 +105,9 @@ impl Ground<'_> {
             }
         }
         trees.into_iter().find_map(|tree| {
-            let real = leads_elsewhere(&tree, self.files)?;
-            let (from, to) = (tree.display(), real.display());
-            Some(format!("git would follow a link from the work tree {from} to {to}"))
+            let link = link_on_the_way(&tree, self.files)?;
+            let (tree, link) = (tree.display(), link.display());
+            Some(format!("git would follow the link {link} on the way to the work tree {tree}"))
         })
     }
 

@@ -152,9 +152,10 @@ impl Surroundings<'_> {
             }
             // Nobody knows all variables of all programs, but a path is a path.
             let planted = match fits_one(self.listed, name) {
-                true => self.planted(name, &value)?,
-                false => self.planted_word(name, &value, Relative::There)?,
+                true => self.planted(name, &value),
+                false => None,
             };
+            let planted = planted.or_else(|| self.planted_word(name, &value, Relative::There))?;
             match planted {
                 "" => Some(format!("{name} is set and has an empty part, which is the working directory")),
                 piece => Some(format!("{name} is set and leads to {piece}, which commands can change")),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use stockade_policy::{
     Check, GitPlaces, Judge, Judgement, Naming, Plan, ViolationKind, check_git_config_change,
     check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
-    leads_elsewhere, submodule_work_trees,
+    link_on_the_way, submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -106,12 +106,12 @@ impl<'t> Guard<'t> {
             GitPlaces { writable: self.writable.clone(), private: Vec::new(), git_directory: directory };
         if check == Check::GitConfig
             && let Some(tree) = git_config_worktree(&content, &places.git_directory)
-            && let Some(real) = leads_elsewhere(&tree, &RealFiles)
+            && let Some(link) = link_on_the_way(&tree, &RealFiles)
         {
             return Some(format!(
-                "its work tree {} is a link that leads to {}",
+                "the way to its work tree {} goes through the link {}",
                 tree.display(),
-                real.display()
+                link.display()
             ));
         }
         let checked = match check {

@@ -125,3 +125,34 @@ fn f29_f23_nothing_that_misleads_a_submodule_is_applied() {
         assert_eq!(fs::read(&settings).unwrap(), before);
     });
 }
+
+/// The submodules of a work tree that lies elsewhere have their git directories in the repository all the same.
+#[test]
+fn f23_submodules_of_linked_work_trees_are_protected() {
+    each_caller(|world| {
+        world.run().shell("git init -q .; mkdir wd home").exits(0);
+        let git = world.ws.join(".git/worktrees/wt/modules/x");
+        for (name, text) in
+            [("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n\tbare = false\n"), ("refs/x", "")]
+        {
+            world.file(git.join(name).strip_prefix(&world.ws).unwrap(), text);
+        }
+        world.dir(".git/worktrees/wt/modules/x/objects");
+        world.give_all(&world.ws.join(".git/worktrees"));
+        let before = fs::read(git.join("config")).unwrap();
+        let ways = [
+            "git config -f $G/config core.fsmonitor id",
+            "git config -f $G/config core.worktree ../../../../../wd",
+            "printf '[core]\\n\\tfsmonitor = id\\n' > $G/config",
+            "mkdir -p $G/hooks; echo x > $G/hooks/post-checkout",
+            "mkdir -p $G/modules/n; echo '[core]' > $G/modules/n/c; echo fsmonitor=id >> $G/modules/n/c; mv $G/modules/n/c $G/modules/n/config",
+        ];
+        for way in ways {
+            let ran = reported(world).shell(&format!("G=.git/worktrees/wt/modules/x; {way}"));
+            assert!(!ran.status.success(), "{way}{ran}");
+            assert!(!Records::of(world).all().is_empty(), "{way}{ran}");
+        }
+        assert_eq!(fs::read(git.join("config")).unwrap(), before);
+        world.run().shell("git config -f .git/worktrees/wt/modules/x/config user.name n").exits(0);
+    });
+}

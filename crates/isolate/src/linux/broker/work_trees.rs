@@ -83,11 +83,23 @@ impl Trial<'_> {
 /// Where the submodules of a git directory have their work trees.
 fn work_trees(git: &Place) -> Result<Vec<PathBuf>, Errno> {
     let mut trees = Vec::new();
-    let top = match openat2(&git.directory, plain(&git.name), PLACE, Mode::empty(), UNLINKED) {
-        Err(Errno::NOENT) => return Ok(trees),
-        top => top?,
-    };
-    let mut pending = vec![(top, git.full())];
+    let mut pending = Vec::new();
+    let mut parts = vec![PathBuf::from("modules")];
+    // Submodules of linked work trees have theirs in another place.
+    match openat2(&git.directory, c"worktrees", PLACE, Mode::empty(), UNLINKED) {
+        Err(Errno::NOENT | Errno::NOTDIR) => {}
+        linked => {
+            let names = directories(&linked?)?;
+            let names = names.iter().map(|name| OsStr::from_bytes(name.to_bytes()));
+            parts.extend(names.map(|name| Path::new("worktrees").join(name).join("modules")));
+        }
+    }
+    for part in parts {
+        match openat2(&git.directory, &part, PLACE, Mode::empty(), UNLINKED) {
+            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            modules => pending.push((modules?, git.path.join(part))),
+        }
+    }
     let mut looked = 0;
     while let Some((directory, path)) = pending.pop() {
         looked += 1;

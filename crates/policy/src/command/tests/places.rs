@@ -258,7 +258,10 @@ fn git_stays_behind_walls_where_a_work_tree_is_a_link() {
     let linked = files.link("/ws/sub", "/home/me/.ssh");
     let (verdict, reason) = git_in(&linked.directory("/home/me/.ssh"), "git status");
     assert_eq!(verdict, Verdict::Sandbox, "{reason}");
-    assert!(reason.contains("git would follow a link from the work tree /ws/sub"), "{reason}");
+    assert!(reason.contains("git would follow the link /ws/sub on the way"), "{reason}");
+    // It may lead nowhere now and somewhere in a moment.
+    let lost = tree().text(module, settings).link("/ws/sub", "/ws/later/x");
+    assert_eq!(git_in(&lost, "git status").0, Verdict::Sandbox);
     // The same where the settings of the work tree say so.
     let other = "/ws/.git/modules/deep/er/config.worktree";
     let linked = tree().text(other, settings).link("/ws/sub", "/home/me/.ssh").directory("/home/me/.ssh");
@@ -351,6 +354,7 @@ fn variables_that_lead_to_what_commands_write_keep_everything_behind_walls() {
             "-javaagent:/usr/share/x.jar -Dfile.encoding=UTF-8 -Xmx2g",
             Verdict::Unsandboxed,
         ),
+        ("GIT_EXTERNAL_DIFF", "sh env.sh", Verdict::Sandbox),
         ("GIT_SSH_COMMAND", "./x", Verdict::Sandbox),
         ("GIT_SSH_COMMAND", "ssh -i ~/.ssh/key -o BatchMode=yes", Verdict::Unsandboxed),
         ("PAGER", "./x", Verdict::Sandbox),
