@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::guard::Gate;
 use super::head::BadRequest;
 use super::lines::Lease;
+use super::pace::Pace;
 use super::size;
 use super::two::Received;
 use crate::credentials::{Replacer, Scrubber};
@@ -90,6 +91,8 @@ pub(super) struct Flow {
     /// The end of the request that somebody else decides on.
     closed: Pin<Box<dyn Future<Output = ()> + Send>>,
     rewriting: Option<Rewriting>,
+    /// How what is rewritten is looked through.
+    pace: Pace,
     /// What waits for the rate limit.
     waiting: Option<(Frame<Bytes>, Pin<Box<Sleep>>)>,
     /// Trailers that wait for what was held back.
@@ -139,7 +142,8 @@ impl Flow {
     pub(super) fn new(body: Source, tally: Tally) -> Self {
         let exchange = Arc::clone(&tally.exchange);
         let closed = Box::pin(async move { exchange.closed().await });
-        Self { body, tally, closed, rewriting: None, waiting: None, trailers: None, lease: None, gate: None }
+        let (rewriting, pace) = (None, Pace::new());
+        Self { body, tally, closed, rewriting, pace, waiting: None, trailers: None, lease: None, gate: None }
     }
 
     /// Puts real values in the place of stand-ins.
@@ -174,9 +178,17 @@ impl Flow {
 
     /// The next piece to be counted; nothing when there is none.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, BoxError>> {
+        if let Some(rewriting) = &mut self.rewriting
+            && let Some(piece) = ready!(self.pace.poll_step(cx, |piece| rewriting.push(piece)))
+        {
+            return Poll::Ready(Ok(Some(piece)));
+        }
         Poll::Ready(Ok(match ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose()? {
             Some(frame) => match (frame.into_data(), &mut self.rewriting) {
-                (Ok(piece), Some(rewriting)) => Some(rewriting.push(piece)),
+                (Ok(piece), Some(_)) => {
+                    self.pace.begin(piece);
+                    Some(Bytes::new())
+                }
                 (Ok(piece), None) => Some(piece),
                 (Err(mut trailers), rewriting) => {
                     if let (Some(Rewriting::Scrub(scrubber)), Some(trailers)) =

@@ -18,6 +18,7 @@ mod head;
 mod inject;
 mod likeness;
 mod lines;
+mod pace;
 mod plain;
 mod proxy;
 mod raw;
