@@ -99,6 +99,28 @@ fn f23_links_from_other_directories_and_for_other_settings() {
     });
 }
 
+/// Git on the host finds the repository above, whether or not the sandbox can see it.
+#[test]
+fn f23_links_below_a_repository_that_is_hidden() {
+    each_caller(|world| {
+        let script =
+            format!("{REPOSITORY}; mkdir -p deep/t home; git -C sub config core.worktree ../../../deep/t");
+        world.run().shell(&script).exits(0);
+        let deep = world.ws.join("deep");
+        let hiding = world.settings(r#"{"filesystem": {"readScope": "workspace"}}"#);
+        let run = || reported(world).with("--settings", &hiding).with("--cwd", &deep);
+        for way in ["ln -s ../home t", "ln -s ../home aside; mv -T aside t"] {
+            let ran = run().shell(&format!("ls ../.git; rmdir t && echo gone; {way}"));
+            assert_eq!((ran.out(), ran.status.success()), ("gone\n".into(), false), "{ran}");
+            Records::of(world).tell("create", deep.join("t"), "");
+            assert!(deep.join("t").symlink_metadata().is_err());
+            fs::create_dir(deep.join("t")).unwrap();
+            world.give(&deep.join("t"));
+        }
+        run().shell("ln -s ../home other && rmdir t && mkdir t").exits(0);
+    });
+}
+
 #[test]
 fn f29_f23_nothing_that_misleads_a_submodule_is_applied() {
     each_caller(|world| {

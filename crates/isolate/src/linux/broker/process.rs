@@ -39,6 +39,8 @@ pub(super) struct Broker {
     pub(super) proc: OwnedFd,
     /// /proc/self/fd, for the paths of our own descriptors.
     pub(super) own_descriptors: OwnedFd,
+    /// The host's root: repositories above the workspace count, whether or not the sandbox sees them.
+    pub(super) host: OwnedFd,
     /// The host's files without masks, read-only, where somebody can be asked.
     pub(super) unmasked: Option<OwnedFd>,
     channel: OwnedFd,
@@ -90,6 +92,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = openat(CWD, c"/proc", directory, Mode::empty()).map_err(at("open /proc"))?;
     let own = openat(CWD, c"/proc/self/fd", directory, Mode::empty()).map_err(at("open /proc/self/fd"))?;
+    let host = openat(CWD, c"/", directory, Mode::empty()).map_err(at("open the host's root"))?;
     sys::enter_namespaces(given.init.as_fd()).map_err(at("enter the sandbox's namespaces"))?;
     // The first process may now close itself to everybody, us included.
     rustix::net::send(&given.from_init, &[1], SendFlags::NOSIGNAL)
@@ -111,6 +114,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         init: given.init,
         proc,
         own_descriptors: own,
+        host,
         unmasked,
         channel: given.channel,
         changes: Mutex::default(),

@@ -12,7 +12,7 @@ use super::opening::read_whole;
 use super::resolve::{Place, plain};
 use super::trial::{REFUSED, Trial};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -33,14 +33,29 @@ pub(super) enum Arriving<'a> {
     Directory(&'a Place),
 }
 
+/// Through whose mounts a repository is looked for.
+#[derive(Clone, Copy)]
+enum View {
+    Sandbox,
+    /// A private /tmp, or a root of which only a part is shown, hides repositories that git on the host finds.
+    Host,
+}
+
 impl Trial<'_> {
     /// Refuses a link, or a directory with one in it, on the way to the work tree of a submodule. Until this call is
     /// done no settings come to name another.
     pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
         let path = new.full();
         // Above the workspace, too: other sandboxes may write there.
-        for above in new.path.ancestors() {
-            let Some(git) = self.lock_git_directory(above, &path)? else { continue };
+        let views = new.path.ancestors().flat_map(|above| [(View::Sandbox, above), (View::Host, above)]);
+        let mut seen = Vec::new();
+        for (view, above) in views {
+            let Some(git) = self.lock_git_directory(view, above, &path)? else { continue };
+            let identity = fstat(&git.directory).map(|found| (found.st_dev, found.st_ino));
+            if seen.contains(&identity) {
+                continue;
+            }
+            seen.push(identity);
             let Ok(trees) = work_trees(&git) else {
                 return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);
             };
@@ -61,19 +76,29 @@ impl Trial<'_> {
     /// Settings are about to be checked: until this call is done no link comes into the place they name.
     pub(super) fn lock_settings(&mut self, check: Check, place: &Place) -> Result<(), Answer> {
         match git_module_owner(&place.path).filter(|_| check == Check::GitConfig) {
-            Some(owner) => self.lock_git_directory(owner, &place.full()).map(drop),
+            Some(owner) => self.lock_git_directory(View::Sandbox, owner, &place.full()).map(drop),
             None => Ok(()),
         }
     }
 
-    /// Locks the git directory of a work tree, if it has one of its own that the caller could look into: nobody who
-    /// runs as the caller does can have written to another.
-    fn lock_git_directory(&mut self, tree: &Path, wanted: &Path) -> Result<Option<Place>, Answer> {
+    /// Locks the git directory of a work tree, if it has one of its own that whoever runs as the caller does could
+    /// look into: nobody of them can have written to another.
+    fn lock_git_directory(
+        &mut self,
+        view: View,
+        tree: &Path,
+        wanted: &Path,
+    ) -> Result<Option<Place>, Answer> {
         let path = tree.join(".git");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(directory) = openat2(rustix::fs::CWD, &path, flags, Mode::empty(), UNLINKED) else {
-            return Ok(None);
+        let opened = match view {
+            View::Sandbox => openat2(rustix::fs::CWD, &path, flags, Mode::empty(), UNLINKED),
+            View::Host => {
+                let within = UNLINKED | ResolveFlags::IN_ROOT;
+                openat2(&self.caller.broker.host, &path, flags, Mode::empty(), within)
+            }
         };
+        let Ok(directory) = opened else { return Ok(None) };
         let git = Place { directory: Arc::new(directory), path, name: c"modules".into() };
         self.lock_repository(ViolationKind::Create, &git, &unknown(wanted))?;
         Ok(Some(git))
