@@ -20,6 +20,7 @@ mod srt;
 mod status;
 mod stderr;
 mod sys;
+mod sys_memory;
 mod violations;
 mod voice;
 mod witness;
@@ -29,6 +30,7 @@ use clap::{CommandFactory, Parser};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
+pub use sys_memory::Memory;
 use voice::Voice;
 
 /// The whole command line as clap sees it, for manual pages and completions.

@@ -14,7 +14,7 @@ use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
 use rustix::process::{Pid, Signal};
-use rustix::thread::UnshareFlags;
+use rustix::thread::{CpuSet, UnshareFlags, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
@@ -37,6 +37,8 @@ struct Task {
 struct Slot {
     launcher: Pid,
     socket: OwnedFd,
+    /// The cores we may run on; what comes of the helper may, too.
+    cores: Option<CpuSet>,
     namespaces: UnshareFlags,
     furnish: fn() -> Result<(), Errno>,
     /// Ours until the helper is told to go on, its own from then on.
@@ -62,7 +64,8 @@ impl Helper {
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let launcher = rustix::process::getpid();
         let task = UnsafeCell::new(None);
-        let slot = Box::new(Slot { launcher, socket: theirs, namespaces, furnish, task });
+        let cores = sched_getaffinity(None).ok();
+        let slot = Box::new(Slot { launcher, socket: theirs, cores, namespaces, furnish, task });
         let mut stack = vec![0_u8; STACK];
         let top = stack.as_mut_ptr_range().end.map_addr(|address| address & !15);
         let mut pidfd: c_int = -1;
@@ -75,7 +78,7 @@ impl Helper {
             let pid = unsafe { libc::clone(live, top.cast(), flags, slot.cast_mut().cast(), &raw mut pidfd) };
             check(pid.into())
         });
-        pid?;
+        send_away(pid?, slot.cores);
         // SAFETY: the kernel just gave us this descriptor and nobody else knows it.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
         Ok(Self { pidfd, socket, slot, _stack: stack })
@@ -137,6 +140,17 @@ impl Drop for Helper {
     }
 }
 
+/// Moves a new process to another core. The kernel would leave it on ours until we wait for something, and then
+/// nothing was made meanwhile.
+fn send_away(pid: libc::c_long, cores: Option<CpuSet>) {
+    let Some((mut others, pid)) = cores.zip(i32::try_from(pid).ok().and_then(Pid::from_raw)) else { return };
+    others.unset(sched_getcpu());
+    if others.count() > 0 {
+        // Where that fails it runs later.
+        let _ = sched_setaffinity(Some(pid), &others);
+    }
+}
+
 /// A body and what it works on.
 struct Call<'a, T> {
     state: &'a mut T,
@@ -154,6 +168,9 @@ unsafe fn enter<T>(call: *mut c_void) -> ! {
 extern "C" fn live(slot: *mut c_void) -> c_int {
     // SAFETY: the slot outlives the helper, see `Helper::begin`.
     let slot = unsafe { &*slot.cast::<Slot>() };
+    if let Some(cores) = &slot.cores {
+        let _ = sched_setaffinity(None, cores);
+    }
     if make(slot).is_err() {
         exit_now(1);
     }

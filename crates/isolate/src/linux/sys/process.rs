@@ -196,8 +196,8 @@ pub(crate) fn kill_everyone() {
 /// A number nobody inside can guess.
 pub(crate) fn random_number() -> Result<u64, Errno> {
     let mut bytes = [0_u8; 8];
-    // SAFETY: the kernel writes into our own array.
-    let length =
-        check(unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } as libc::c_long)?;
-    if length as usize == bytes.len() { Ok(u64::from_ne_bytes(bytes)) } else { Err(Errno::IO) }
+    // Not the C library's: the standard library names it weakly, and a static program that is optimised as a whole
+    // may then go without it.
+    let length = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if length == bytes.len() { Ok(u64::from_ne_bytes(bytes)) } else { Err(Errno::IO) }
 }
