@@ -3,6 +3,7 @@
 use crate::linux::sys::Held;
 use rustix::fd::AsRawFd;
 use rustix::fs::CWD;
+use stockade_policy::ViolationKind;
 
 /// A path argument: where it starts and where it stands in the caller's memory.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +95,21 @@ impl Follow {
 }
 
 impl Call {
+    /// What it would do, for a record about all of it.
+    pub(super) fn kind(self) -> ViolationKind {
+        match self {
+            Self::Open { flags, .. } if flags & libc::O_CREAT != 0 => ViolationKind::Create,
+            Self::Open { flags, .. } if flags & libc::O_ACCMODE == libc::O_RDONLY => ViolationKind::Read,
+            Self::MakeDirectory { .. } | Self::MakeNode { .. } | Self::Symlink { .. } | Self::Link { .. } => {
+                ViolationKind::Create
+            }
+            Self::Rename { .. } => ViolationKind::Rename,
+            Self::Unlink { .. } => ViolationKind::Unlink,
+            Self::Connect { .. } | Self::Bind { .. } | Self::SendTo { .. } => ViolationKind::Unix,
+            _ => ViolationKind::Write,
+        }
+    }
+
     pub(super) fn read(held: &Held) -> Self {
         let [a, b, c, d, e, f] = held.arguments;
         let at = |directory: u64, address: u64| PathArgument { directory: directory as i32, address };

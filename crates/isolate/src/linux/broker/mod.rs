@@ -31,6 +31,7 @@ mod resolve;
 mod search;
 mod sockets;
 mod stand_ins;
+mod standing;
 mod tally;
 mod trial;
 mod work_trees;

@@ -117,7 +117,11 @@ impl Trial<'_> {
         };
         let known_as = match &source {
             Source::Place(old) => Some(old.full()),
-            Source::Descriptor(file) => self.caller.path_of(file).ok(),
+            Source::Descriptor(file) => {
+                let broker = self.caller.broker;
+                broker.standing.check(file, &broker.proc)?;
+                self.caller.path_of(file).ok()
+            }
         };
         if let Some(old) = &known_as
             && let Err(answer) = self.judge_second_name(old, &source)

@@ -5,6 +5,7 @@ use super::call::PathArgument;
 use super::deeds::Deed;
 use super::process::{Broker, Changes};
 use super::resolve::{Led, Place, plain};
+use super::standing::MOVED;
 use super::trial::{REFUSED, Trial};
 use crate::linux::sys::Held;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -73,7 +74,7 @@ impl Trial<'_> {
         let wish = Wish::new(flags, mode);
         // It only names a place, whatever else the flags say; and no such descriptor can be handed over.
         if wish.flags.contains(OFlags::PATH) {
-            return Ok(self.name_only(path, wish));
+            return self.name_only(path, wish);
         }
         if !wish.changes() {
             return self.read(path, wish);
@@ -170,6 +171,7 @@ impl Trial<'_> {
         let follow = if wish.follows() { super::call::Follow::Yes } else { super::call::Follow::No };
         let place = match self.caller.lead(path, follow) {
             Ok(Led::To(place)) => place,
+            Err(MOVED) => return Err(MOVED),
             // The kernel gives the right error, and knows who /proc/self is.
             _ => return Ok(Answer::GoOn),
         };

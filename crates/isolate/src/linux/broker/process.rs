@@ -5,6 +5,7 @@ use super::connects::Network;
 use super::deferred::Deferred;
 use super::memory::Memory;
 use super::questions::Questions;
+use super::standing::Standing;
 use super::tally::Tally;
 use super::worker;
 use crate::linux::script::Caller;
@@ -43,6 +44,8 @@ pub(super) struct Broker {
     pub(super) host: OwnedFd,
     /// The host's files without masks, read-only, where somebody can be asked.
     pub(super) unmasked: Option<OwnedFd>,
+    /// Where everything has to be for its path to mean what the plan means by it.
+    pub(super) standing: Standing,
     channel: OwnedFd,
     /// Held while something changes: a judged name is still the same when the act is done.
     changes: Mutex<Changes>,
@@ -106,6 +109,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         .map_err(at("take the sandbox's root"))?;
     // After the first process has mapped our ids: only then is there something to keep.
     sys::keep_only_tracing().map_err(at("give up privileges"))?;
+    let standing = Standing::look(&given.plan.mounts).map_err(at("find the sandbox's mounts"))?;
     let broker = Arc::new(Broker {
         listener: Listener::new(listener),
         judge,
@@ -116,6 +120,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         own_descriptors: own,
         host,
         unmasked,
+        standing,
         channel: given.channel,
         changes: Mutex::default(),
         memory: Mutex::default(),

@@ -7,6 +7,7 @@ use super::act::Answer;
 use super::call::{Follow, PathArgument};
 use super::opening::{Wish, handed, open_without_waiting};
 use super::resolve::{Led, Place, plain};
+use super::standing::MOVED;
 use super::trial::{REFUSED, Trial};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, makedev, statx};
@@ -32,15 +33,19 @@ impl Trial<'_> {
     }
 
     /// A descriptor that only names what it stands for, and leads there through /proc all the same.
-    pub(super) fn name_only(mut self, path: PathArgument, wish: Wish) -> Answer {
+    pub(super) fn name_only(mut self, path: PathArgument, wish: Wish) -> Result<Answer, Errno> {
         let follow = if wish.follows() { Follow::Yes } else { Follow::No };
-        let Ok(Led::To(place)) = self.caller.lead(path, follow) else { return Answer::GoOn };
+        let place = match self.caller.lead(path, follow) {
+            Ok(Led::To(place)) => place,
+            Err(MOVED) => return Err(MOVED),
+            _ => return Ok(Answer::GoOn),
+        };
         let judge = &self.caller.broker.judge;
         match judge.must_be_stand_in(&place.full()) {
             Some((rule, refusal)) if !is_laid(&place.directory, &plain(&place.name), rule.device) => {
-                self.refuse_the_file(&place, refusal)
+                Ok(self.refuse_the_file(&place, refusal))
             }
-            _ => Answer::GoOn,
+            _ => Ok(Answer::GoOn),
         }
     }
 

@@ -5,12 +5,14 @@ use super::call::Call;
 use super::caller::Caller;
 use super::process::{Broker, STACK};
 use super::questions::Subject;
-use super::trial::Trial;
+use super::standing::MOVED;
+use super::trial::{Trial, told};
 use crate::linux::sys::{self, Held};
 use rustix::io::Errno;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
+use stockade_policy::{Refusal, Switch};
 
 /// Threads that answer: fewer make eight callers wait for each other, more help nobody on small machines.
 const THREADS: usize = 4;
@@ -63,7 +65,8 @@ pub(super) fn settle_in(broker: &Broker) -> Result<(), Errno> {
 pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
     let caller = Caller { broker, held };
     let trial = Trial::new(caller, granted);
-    let answer = match Call::read(held) {
+    let call = Call::read(held);
+    let answer = match call {
         Call::Open { path, flags, mode } => trial.open(path, flags, mode),
         Call::MakeDirectory { path, mode } => trial.make_directory(path, mode),
         Call::MakeNode { path, mode } => trial.make_node(path, mode),
@@ -87,7 +90,24 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
             None => Ok(Answer::Refused(Errno::NOSYS)),
         },
     };
+    if matches!(answer, Err(MOVED))
+        && let Some(root) = broker.standing.take_moved()
+    {
+        Trial::new(caller, &[]).record(call.kind(), told(&root), &carried_away());
+    }
     answer.unwrap_or_else(Answer::Refused).give(broker, held);
+}
+
+/// Why nothing is judged in a mount that is not in its place.
+fn carried_away() -> Refusal {
+    Refusal {
+        rule: None,
+        reason: "it, or a directory above it, has been renamed or replaced since the sandbox began, and rules go by \
+                 paths: nothing in it is judged, and nothing allowed, until the next start"
+            .into(),
+        suggestion: None,
+        grantable: Switch::Refused,
+    }
 }
 
 /// Milliseconds since 1970.
