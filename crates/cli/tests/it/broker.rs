@@ -1,6 +1,7 @@
 //! What only the broker can judge, attacked inside real sandboxes; and faults in and around it.
 
 mod caches;
+mod carried;
 mod faithful;
 mod faults;
 mod git;
