@@ -193,14 +193,35 @@ fn f35_a_masked_file_saved_anew() {
 /// name, moved away, and behind a directory that is moved away.
 const EVERY_WAY: &str = r#"
 cat "$1"; echo ready; sleep 1
-cat "$1"; cat <>"$1"
+cat "$1"; cat <>"$1"; cat "/proc/$$/root$1"
 python3 -c 'import os, sys
 file = os.open(sys.argv[1], os.O_PATH)
 print(open("/proc/self/fd/%d" % file).read())' "$1"
 ln "$1" second && cat second
 mv "$1" third && cat third
-mv "$2" fourth && cat "fourth/token"
+mv "$2" fourth && cat "fourth/${1##*/}"
 true"#;
+
+/// F35: the same in every way to what stands under a name.
+#[test]
+fn f35_a_masked_file_saved_anew_in_every_way() {
+    each_caller(|world| {
+        let secret = world.file("conf/.env", "SECRET");
+        let conf = secret.parent().unwrap();
+        let live = reported(world)
+            .opt("--")
+            .opts(["sh", "-c", &format!("echo ready; {EVERY_WAY}"), "sh"])
+            .opts([&secret, conf])
+            .start_words();
+        live.first_output(Duration::from_secs(20));
+        let fresh = world.file("conf/.env.new", "SECRET of today");
+        fs::rename(fresh, &secret).unwrap();
+        let ran = live.finish(Duration::from_secs(100));
+        assert!(!ran.out().contains("SECRET"), "{ran}");
+        Records::of(world).tell("read", &secret, "denyRead **/.env");
+        assert_eq!(fs::read(&secret).unwrap(), b"SECRET of today");
+    });
+}
 
 /// F35: the stand-in goes with the old file; the new one is a secret as well.
 #[track_caller]

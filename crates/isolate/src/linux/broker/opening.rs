@@ -169,7 +169,7 @@ impl Trial<'_> {
     /// An open for reading: looked at and left to the walls, which decide alike.
     fn read(mut self, path: PathArgument, wish: Wish) -> Result<Answer, Errno> {
         let follow = if wish.follows() { super::call::Follow::Yes } else { super::call::Follow::No };
-        let place = match self.caller.lead(path, follow) {
+        let place = match self.caller.lead_to_read(path, follow) {
             Ok(Led::To(place)) => place,
             Err(MOVED) => return Err(MOVED),
             // The kernel gives the right error, and knows who /proc/self is.

@@ -148,6 +148,33 @@ impl Caller<'_> {
         }
     }
 
+    /// Resolves what is to be read: also through the doors of other processes, which the kernel would take.
+    pub(super) fn lead_to_read(&self, argument: PathArgument, follow: Follow) -> Result<Led, Errno> {
+        match self.lead(argument, follow)? {
+            Led::IntoProc(rest) => match self.beyond_door(&rest) {
+                Some(path) => self.walk(Base::Root, path, follow),
+                None => Ok(Led::IntoProc(rest)),
+            },
+            led => Ok(led),
+        }
+    }
+
+    /// Where a path leads that goes on behind somebody's door out of /proc.
+    fn beyond_door(&self, rest: &[u8]) -> Option<Vec<u8>> {
+        let mut names: Vec<&[u8]> =
+            rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect();
+        let own = self.identity().pid.to_string();
+        if matches!(names.first(), Some(&b"self" | &b"thread-self")) {
+            names[0] = own.as_bytes();
+        }
+        let door = names.iter().position(|name| DOORS.iter().any(|door| door.as_bytes() == *name))?;
+        let last = if names[door] == b"fd" { door + 1 } else { door };
+        let behind = names.get(last + 1..).filter(|behind| !behind.is_empty())?;
+        let link = [b"/proc/", names[..=last].join(&b'/').as_slice()].concat();
+        let target = readlinkat(CWD, link, Vec::new()).ok()?.into_bytes();
+        (target.first() == Some(&b'/')).then(|| [target.as_slice(), b"/", &behind.join(&b'/')].concat())
+    }
+
     /// The path of an open directory, as everybody in the sandbox sees it.
     pub(super) fn path_of(&self, directory: &OwnedFd) -> Result<PathBuf, Errno> {
         let number = CString::new(directory.as_raw_fd().to_string()).map_err(|_| Errno::INVAL)?;

@@ -5,7 +5,7 @@
 
 use super::act::Answer;
 use super::call::{Follow, PathArgument};
-use super::opening::{Wish, handed, open_without_waiting};
+use super::opening::{Wish, handed, kind_of, open_without_waiting};
 use super::resolve::{Led, Place, plain};
 use super::standing::MOVED;
 use super::trial::{REFUSED, Trial};
@@ -13,7 +13,7 @@ use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 use std::ffi::CStr;
-use stockade_policy::{Refusal, ViolationKind};
+use stockade_policy::{Judgement, Refusal, ViolationKind};
 
 impl Trial<'_> {
     /// Opens a stand-in for reading; anything else under its name is refused.
@@ -35,7 +35,7 @@ impl Trial<'_> {
     /// A descriptor that only names what it stands for, and leads there through /proc all the same.
     pub(super) fn name_only(mut self, path: PathArgument, wish: Wish) -> Result<Answer, Errno> {
         let follow = if wish.follows() { Follow::Yes } else { Follow::No };
-        let place = match self.caller.lead(path, follow) {
+        let place = match self.caller.lead_to_read(path, follow) {
             Ok(Led::To(place)) => place,
             Err(MOVED) => return Err(MOVED),
             _ => return Ok(Answer::GoOn),
@@ -45,7 +45,13 @@ impl Trial<'_> {
             Some((rule, refusal)) if !is_laid(&place.directory, &plain(&place.name), rule.device) => {
                 Ok(self.refuse_the_file(&place, refusal))
             }
-            _ => Ok(Answer::GoOn),
+            // What the walls hide, they hide here, too; what only its name makes a secret, they do not know of.
+            _ => match judge.read(&place.full()) {
+                Judgement::Refused(refusal) if kind_of(&place).is_ok() => {
+                    Ok(self.refuse_the_file(&place, refusal))
+                }
+                _ => Ok(Answer::GoOn),
+            },
         }
     }
 
