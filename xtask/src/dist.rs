@@ -1,6 +1,10 @@
 //! The binary as it is shipped: linked statically, so that it runs on any Linux of its architecture and
 //! starts without a dynamic loader, which is a tenth of a whole sandboxed run. It can be loaded anywhere, and
 //! its seventeen thousand addresses are kept as a bitmap, which is read in no time.
+//!
+//! With musl where its target is installed: the GNU C library asks the processor about itself at every start, which
+//! virtual machines answer slowly (a twentieth of a run), and its static form still wants shared parts of the very
+//! same version to look up names.
 
 use crate::process::{cargo, run, target};
 use anyhow::{Context, Result};
@@ -13,9 +17,18 @@ const PACKED: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-rela
 /// Builds it; says where it is.
 pub(crate) fn build() -> Result<PathBuf> {
     let host = host()?;
+    let musl = host.replace("-gnu", "-musl");
+    let has_musl = has_target(&musl) && crate::machine::has_program("musl-gcc");
+    if !has_musl {
+        eprintln!(
+            "dist: built with the GNU C library; a quicker binary needs `rustup target add {musl}` and musl-gcc \
+             (Debian: musl-tools)"
+        );
+    }
+    let host = if has_musl { musl } else { host };
     let made = target().join(&host).join("dist/stockade");
     build_with(PACKED, &host)?;
-    // A C library before glibc 2.36 leaves packed addresses as they are.
+    // A C library before glibc 2.36 or musl 1.2.4 leaves packed addresses as they are.
     if !starts(&made) {
         build_with(STATIC, &host)?;
     }
@@ -29,8 +42,17 @@ fn build_with(flags: &str, host: &str) -> Result<()> {
     // With the target named, the flags reach only what is shipped: procedural macros cannot be static.
     let mut build =
         cargo(["build", "--profile", "dist", "--quiet", "--package", "stockade-cli", "--target", host]);
+    if host.ends_with("-musl") {
+        build.env(format!("CC_{}", host.replace('-', "_")), "musl-gcc");
+    }
     run(build.env("RUSTFLAGS", flags))
         .context("the C library's static part may be missing (Fedora: glibc-static)")
+}
+
+/// Whether the standard library is there for a target.
+fn has_target(name: &str) -> bool {
+    let said = Command::new("rustc").args(["--print", "target-libdir", "--target", name]).output();
+    said.is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_dir())
 }
 
 fn starts(program: &Path) -> bool {

@@ -52,6 +52,7 @@ const PEERS: &[Need] = &[
     Need { package: "socat", present: || machine::has_program("socat") },
     Need { package: "nodejs", present: || machine::has_program("node") },
     Need { package: "npm", present: || machine::has_program("npm") },
+    Need { package: "musl-tools", present: || machine::has_program("musl-gcc") },
 ];
 
 /// Makes the machine fit for the tests, or says what it lacks.

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// All there is.
 const SIZE: usize = 1024 * 1024;
 /// What a short run needs.
-const AT_ONCE: usize = 448 * 1024;
+const AT_ONCE: usize = 256 * 1024;
 /// Up to here every multiple of sixteen has a list of its own, then every power of two.
 const SMALL: usize = 1024;
 const LARGEST: usize = 32 * 1024;
@@ -177,5 +177,85 @@ unsafe impl GlobalAlloc for Memory {
             }
         }
         moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(size: usize) -> Layout {
+        Layout::from_size_align(size, 8).unwrap()
+    }
+
+    /// Pieces of all sizes come, grow, shrink and go, more than fit into the region, and none ever changes another.
+    #[test]
+    fn pieces_are_apart() {
+        static MEMORY: Memory = Memory::new();
+        let mut pieces: Vec<(*mut u8, usize, u8)> = Vec::new();
+        let mut seed = 1_u64;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let is_whole = |&(piece, size, mark): &(*mut u8, usize, u8)| {
+            // SAFETY: every piece was got with this size and filled.
+            unsafe { std::slice::from_raw_parts(piece, size) }.iter().all(|byte| *byte == mark)
+        };
+        for turn in 0..20_000 {
+            let mark = turn as u8;
+            let below = [40, 600, 5_000, 70_000][next(4)];
+            let size = 1 + next(below);
+            // SAFETY: sizes are not zero, and pieces are used and given back with the size they were got with.
+            unsafe {
+                match next(5) {
+                    0 | 1 => {
+                        let piece = MEMORY.alloc(layout(size));
+                        assert_eq!(piece as usize % 8, 0);
+                        piece.write_bytes(mark, size);
+                        pieces.push((piece, size, mark));
+                    }
+                    2 => {
+                        let piece = MEMORY.alloc_zeroed(layout(size));
+                        assert!(is_whole(&(piece, size, 0)));
+                        piece.write_bytes(mark, size);
+                        pieces.push((piece, size, mark));
+                    }
+                    3 if !pieces.is_empty() => {
+                        let (piece, old, mark) = pieces.swap_remove(next(pieces.len()));
+                        let piece = MEMORY.realloc(piece, layout(old), size);
+                        assert!(is_whole(&(piece, old.min(size), mark)));
+                        piece.write_bytes(mark, size);
+                        pieces.push((piece, size, mark));
+                    }
+                    _ if pieces.len() > 200 || (turn % 2 == 0 && !pieces.is_empty()) => {
+                        let piece = pieces.swap_remove(next(pieces.len()));
+                        assert!(is_whole(&piece));
+                        MEMORY.dealloc(piece.0, layout(piece.1));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(pieces.iter().all(is_whole));
+        assert!(
+            pieces.iter().any(|piece| MEMORY.holds(piece.0))
+                && pieces.iter().any(|piece| !MEMORY.holds(piece.0))
+        );
+    }
+
+    /// Whoever finds somebody else at it gets memory elsewhere, and does not wait.
+    #[test]
+    fn nobody_waits() {
+        static MEMORY: Memory = Memory::new();
+        MEMORY.taken.store(true, Ordering::Relaxed);
+        // SAFETY: got and given back with the same layout.
+        unsafe {
+            let piece = MEMORY.alloc(layout(16));
+            assert!(!piece.is_null() && !MEMORY.holds(piece));
+            MEMORY.dealloc(piece, layout(16));
+        }
+        assert!(list(Layout::from_size_align(64, 64).unwrap()).is_none());
+        assert!(list(layout(LARGEST)).is_some_and(|(list, size)| list < LISTS && size == LARGEST));
     }
 }
