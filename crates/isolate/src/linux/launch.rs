@@ -5,6 +5,7 @@ use super::broker::BrokerHandle;
 use super::init::{self, Loopback, Workspace};
 use super::probe;
 use super::script::{Network, Script};
+use super::seccomp::Filter;
 use super::sys::{self, Helper, Side};
 use super::wire::{Order, PACKET, Report, Step};
 use crate::CreateError;
@@ -43,8 +44,8 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
     // A child that is gone already has said why, which is the better message.
     told.map_err(|error| early_report(&ours, script).unwrap_or(error))?;
     // Only now: the first process builds meanwhile.
-    let broker = match (&script.held, &guard.0) {
-        (Some(_), Some(init)) => Some(BrokerHandle::start(plan, init.as_fd(), from_init)?),
+    let broker = match (&script.filter, &guard.0) {
+        (Filter::Holds(_), Some(init)) => Some(BrokerHandle::start(plan, init.as_fd(), from_init)?),
         _ => None,
     };
     // Only now: it has ended meanwhile, and need not be waited for.

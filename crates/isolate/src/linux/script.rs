@@ -4,7 +4,7 @@
 //! decisions such as "may this mount point be created?" are taken.
 
 use super::doors::{self, DoorStep};
-use super::seccomp::{self, Recording};
+use super::seccomp::{self, Filter};
 use super::sys::{self, landlock_rights as rights};
 use crate::CreateError;
 use rustix::mount::MountAttrFlags;
@@ -24,9 +24,7 @@ pub(crate) struct Script {
     /// Empty without Landlock.
     pub(crate) landlock: Vec<LandlockStep>,
     pub(crate) landlock_handled: u64,
-    pub(crate) filter: Vec<libc::sock_filter>,
-    /// The filter that holds calls for the broker, if there is one.
-    pub(crate) held: Option<Vec<libc::sock_filter>>,
+    pub(crate) filter: Filter,
     /// Whether somebody can be asked, and may allow more than the walls do.
     pub(crate) asking: Switch,
     /// What the first process's own opens carry so that they are not held.
@@ -186,7 +184,6 @@ impl Script {
             return Err(CreateError::Plan { reason: "it has more than one overlay".into() });
         }
         let caller = Caller::ours();
-        let recording = if plan.broker.is_some() { Recording::Broker } else { Recording::Nobody };
         let cookie = sys::random_number().map_err(|errno| CreateError::Step {
             act: "get a random number",
             path: None,
@@ -201,8 +198,7 @@ impl Script {
             steps,
             network: Network::compile(&plan.network),
             landlock_handled,
-            filter: seccomp::assemble(&plan.syscalls, caller, recording),
-            held: seccomp::assemble_held(plan, caller, cookie),
+            filter: seccomp::assemble(plan, caller, cookie),
             cookie,
             asking: plan.broker.as_ref().map_or(Switch::Refused, |broker| broker.asking),
             limits: plan.limits.clone(),

@@ -106,13 +106,12 @@ const X32_BIT: u32 = 0x4000_0000;
 /// Conditions, and what happens to the call when all of them hold.
 type Case = (&'static [Condition], u32);
 
-/// Who answers a row whose refusals are to be recorded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recording {
-    /// The broker, with the same error.
-    Broker,
-    /// Nobody: the kernel refuses at once.
-    Nobody,
+/// What every process inside runs under: one program, because the kernel takes its time for each it is given.
+pub(crate) enum Filter {
+    /// Calls are refused or pass.
+    Refuses(Vec<sock_filter>),
+    /// Some wait for the broker.
+    Holds(Vec<sock_filter>),
 }
 
 /// The rows of the table that are in force.
@@ -122,24 +121,9 @@ fn rules(plan: &SyscallPlan, caller: Caller) -> impl Iterator<Item = &'static Ru
     in_force.into_iter()
 }
 
-/// The program that refuses calls.
-pub(crate) fn assemble(plan: &SyscallPlan, caller: Caller, recording: Recording) -> Vec<sock_filter> {
-    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
-    for rule in rules(plan, caller).filter(|rule| recording == Recording::Nobody || !rule.record) {
-        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
-    }
-    let mut program = beginning();
-    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
-    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
-    program
-}
-
-/// The program that holds calls for the broker; nothing where the plan needs none.
-///
-/// A call that carries the cookie in its last, unused argument passes: the first process opens a few
-/// files itself, and need not wait for a broker that cannot look into it.
-pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<Vec<sock_filter>> {
-    let broker = plan.broker.as_ref()?;
+/// The program for a plan.
+pub(crate) fn assemble(plan: &Plan, caller: Caller, cookie: u64) -> Filter {
+    let Some(broker) = &plan.broker else { return Filter::Refuses(refusing(&plan.syscalls, caller)) };
     let reads = broker.reads == HeldReads::All;
     let needed = |need: Need| match need {
         Need::Writes => true,
@@ -148,11 +132,40 @@ pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<
         Need::Sockets => plan.syscalls.unix_sockets == UnixSockets::Judged,
         Need::Datagrams => plan.network != NetworkPlan::Host,
     };
+    Filter::Holds(holding(needed, &plan.syscalls, caller, cookie))
+}
+
+/// The program that refuses calls.
+fn refusing(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
     let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
+    for rule in rules(plan, caller) {
+        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
+    }
+    let mut program = beginning();
+    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
+    program
+}
+
+/// The program that refuses calls and holds others for the broker, also those whose refusal is to be recorded: it
+/// refuses them with the same error.
+///
+/// A call that carries the cookie in its last, unused argument passes: the first process opens a few
+/// files itself, and need not wait for a broker that cannot look into it.
+fn holding(
+    needed: impl Fn(Need) -> bool,
+    plan: &SyscallPlan,
+    caller: Caller,
+    cookie: u64,
+) -> Vec<sock_filter> {
+    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
+    // First: whatever is refused outright is not held.
+    for rule in rules(plan, caller).filter(|rule| !rule.record) {
+        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
+    }
     for row in held::ROWS.iter().filter(|row| needed(row.need)) {
         blocks.entry(row.call).or_default().push((row.when, SECCOMP_RET_USER_NOTIF));
     }
-    for rule in rules(&plan.syscalls, caller).filter(|rule| rule.record) {
+    for rule in rules(plan, caller).filter(|rule| rule.record) {
         blocks.entry(rule.call).or_default().push((rule.when, SECCOMP_RET_USER_NOTIF));
     }
     let mut program = beginning();
@@ -170,7 +183,7 @@ pub(crate) fn assemble_held(plan: &Plan, caller: Caller, cookie: u64) -> Option<
         ]);
     }
     search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
-    Some(program)
+    program
 }
 
 /// The name and the error of a call that the table refuses and the broker answers.
@@ -203,7 +216,8 @@ impl Condition {
     }
 }
 
-/// Other interfaces, with tables of their own, are closed; then the call's number is looked at.
+/// Other interfaces, with tables of their own, are closed, and so are calls newer than the table; then the call's
+/// number is looked at.
 fn beginning() -> Vec<sock_filter> {
     let mut program = vec![
         load(ARCH_OFFSET),
@@ -214,6 +228,7 @@ fn beginning() -> Vec<sock_filter> {
     if cfg!(target_arch = "x86_64") {
         program.extend([jump(BPF_JSET, X32_BIT, 0, 1), ret(SECCOMP_RET_KILL_PROCESS)]);
     }
+    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
     program
 }
 
@@ -361,12 +376,12 @@ mod tests {
     fn asked(plan: &SyscallPlan, call: libc::c_long, arguments: &[u64]) -> u32 {
         let mut six = [0; 6];
         six[..arguments.len()].copy_from_slice(arguments);
-        answer(&assemble(plan, Caller::Root, Recording::Nobody), AUDIT_ARCH, call as u32, six)
+        answer(&refusing(plan, Caller::Root), AUDIT_ARCH, call as u32, six)
     }
 
     #[test]
     fn every_row_of_the_table_refuses_and_its_neighbours_pass() {
-        let program = assemble(&strict(), Caller::Root, Recording::Nobody);
+        let program = refusing(&strict(), Caller::Root);
         for number in 0..=table::HIGHEST {
             let rules: Vec<_> = table::RULES.iter().filter(|rule| rule.call == number).collect();
             let got = answer(&program, AUDIT_ARCH, number, [0; 6]);
@@ -381,7 +396,7 @@ mod tests {
 
     #[test]
     fn other_interfaces_are_killed() {
-        let program = assemble(&strict(), Caller::Root, Recording::Nobody);
+        let program = refusing(&strict(), Caller::Root);
         assert_eq!(answer(&program, 0x4000_0003, 20, [0; 6]), SECCOMP_RET_KILL_PROCESS);
         if cfg!(target_arch = "x86_64") {
             assert_eq!(answer(&program, AUDIT_ARCH, X32_BIT | 1, [0; 6]), SECCOMP_RET_KILL_PROCESS);
@@ -444,17 +459,46 @@ mod tests {
         assert_eq!(asked(&open, libc::SYS_clone3, &[]), SECCOMP_RET_ALLOW);
         assert_eq!(asked(&open, libc::SYS_socket, &[40, 1, 0]), eperm);
         assert_eq!(asked(&open, libc::SYS_io_uring_setup, &[]), eperm);
-        let ordinary = assemble(&strict(), Caller::User, Recording::Nobody);
+        let ordinary = refusing(&strict(), Caller::User);
         let fchmod = |mode| answer(&ordinary, AUDIT_ARCH, libc::SYS_fchmod as u32, [3, mode, 0, 0, 0, 0]);
         assert_eq!((fchmod(0o2775), fchmod(0o4755)), (SECCOMP_RET_ALLOW, eperm));
     }
 
+    /// One program answers as two would of which the stricter answer counts.
+    #[test]
+    fn what_is_refused_is_not_held() {
+        let refusing = refusing(&strict(), Caller::Root);
+        let holding = holding(|_| true, &strict(), Caller::Root, 7 << 32);
+        let eperm = refusal(libc::EPERM as u32);
+        let arguments =
+            [[0; 6], [u64::MAX; 6], [0, 0, 0o100, 0o4755, 0, 0], [1, 2, 3, 4, 5, 6], [16, 3, 15, 0, 0, 0]];
+        for number in 0..=table::HIGHEST + 3 {
+            for arguments in arguments {
+                let (one, other) = (
+                    answer(&refusing, AUDIT_ARCH, number, arguments),
+                    answer(&holding, AUDIT_ARCH, number, arguments),
+                );
+                let is_recorded = refused(&strict(), Caller::Root, number as i32, &arguments).is_some();
+                match one {
+                    SECCOMP_RET_ALLOW => assert!(matches!(other, SECCOMP_RET_ALLOW | SECCOMP_RET_USER_NOTIF)),
+                    _ if is_recorded && other == SECCOMP_RET_USER_NOTIF => {}
+                    refused => assert_eq!(other, refused, "call {number} {arguments:x?}"),
+                }
+            }
+        }
+        let open = |arguments| answer(&holding, AUDIT_ARCH, libc::SYS_openat as u32, arguments);
+        assert_eq!(open([0, 0, 0o100, 0o644, 0, 0]), SECCOMP_RET_USER_NOTIF);
+        assert_eq!(open([0, 0, 0o100, 0o644, 0, 7 << 32]), SECCOMP_RET_ALLOW);
+        assert_eq!(open([0, 0, 0o100, 0o4644, 0, 0]), eperm);
+        assert_eq!(answer(&holding, 0x4000_0003, 20, [0; 6]), SECCOMP_RET_KILL_PROCESS);
+    }
+
     #[test]
     fn what_is_recorded_is_held_and_still_refused() {
-        let program = assemble(&strict(), Caller::Root, Recording::Broker);
+        let program = holding(|_| true, &strict(), Caller::Root, 7 << 32);
         for rule in table::RULES.iter().filter(|rule| rule.when.is_empty()) {
             let got = answer(&program, AUDIT_ARCH, rule.call, [0; 6]);
-            let expected = if rule.record { SECCOMP_RET_ALLOW } else { refusal(rule.errno) };
+            let expected = if rule.record { SECCOMP_RET_USER_NOTIF } else { refusal(rule.errno) };
             assert_eq!(got, expected, "{}", rule.name);
             let told = refused(&strict(), Caller::Root, rule.call as i32, &[0; 6]);
             assert_eq!(told.is_some(), rule.record, "{}", rule.name);

@@ -15,6 +15,7 @@ mod staging;
 mod walls;
 
 use super::script::Script;
+use super::seccomp::Filter;
 use super::sys;
 use super::wire::{Order, PACKET, Report, Step};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -129,7 +130,7 @@ fn raise_descriptor_limit() -> Rlimit {
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
 fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Built {
-    if script.held.is_some() {
+    if matches!(script.filter, Filter::Holds(_)) {
         // It enters our namespaces, which nobody can any more once we have closed ourselves.
         let mut byte = [0];
         match rustix::net::recv(to_broker, &mut byte, RecvFlags::empty()) {
@@ -142,11 +143,14 @@ fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Buil
     // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1. The filter keeps
     // it there.
     command::lower(Resource::Core, 1).during(Step::Privileges)?;
-    sys::install_filter(&script.filter).during(Step::Seccomp)?;
-    match &script.held {
-        None => Ok(()),
-        Some(program) => {
-            let listener = sys::install_listener(program).during(Step::Broker)?;
+    match &script.filter {
+        Filter::Refuses(program) => sys::install_filter(program).during(Step::Seccomp),
+        Filter::Holds(program) => {
+            let listener = match sys::install_listener(program) {
+                // It knows filters, but none that wait for somebody, or there is one already.
+                Err(errno @ (Errno::INVAL | Errno::BUSY)) => return Err(errno).during(Step::Broker),
+                other => other.during(Step::Seccomp)?,
+            };
             // Whatever stood over the root when it entered, from here on it sees what we see.
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let root = sys::open_past_broker(c"/", flags, script.cookie).during(Step::Broker)?;
