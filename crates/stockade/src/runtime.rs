@@ -232,6 +232,7 @@ impl Runtime {
             walls: Walls::Standing,
             consent: Consent::Missing,
             kept: Vec::new(),
+            at_work: Vec::new(),
         }
     }
 
