@@ -178,7 +178,8 @@ impl<'a> Bench<'a> {
         };
         if last_name(program) == "git"
             && let Some(Ok(stands)) = self.ground.get()
-            && let Some(objection) = ground.repository_objection(self.request, stands, stripped.command(), names)
+            && let Some(objection) =
+                ground.repository_objection(self.request, stands, stripped.command(), names)
         {
             return Some(objection);
         }

@@ -18,6 +18,7 @@ mod shelf;
 mod support;
 #[cfg(test)]
 mod telling;
+mod turns;
 #[cfg(test)]
 mod user;
 #[cfg(test)]
