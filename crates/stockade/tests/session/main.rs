@@ -18,6 +18,7 @@ mod shelf;
 mod support;
 #[cfg(test)]
 mod telling;
+#[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod user;
