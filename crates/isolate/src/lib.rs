@@ -19,6 +19,6 @@ pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
 pub use linux::{NativeProvider, ProbeResult, hung_up, inherit, probe, unread, watch, watch_reading};
-pub use provider::{BoxFuture, Health, Provider, Sandbox, Started};
+pub use provider::{BoxFuture, Company, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Concern, Ear, NetNote, NetProcess, Teller};

@@ -73,11 +73,28 @@ pub trait Sandbox: Send + Sync {
         0
     }
 
+    /// Whether anything lives inside besides the first process and one other, as this process numbers it. The
+    /// other one has to be stopped, or absent: what could still start something is not seen in time.
+    fn company(&self, _but: Option<u32>) -> Company {
+        Company::Unknown
+    }
+
     /// A fresh IPv4 stream socket of its network, unconnected, that does not block: with it the ports that
     /// commands listen on can be reached.
     fn socket_inside(&self) -> BoxFuture<'_, io::Result<OwnedFd>> {
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }
+}
+
+/// Who lives in a sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nobody but those who are known.
+    Nobody,
+    /// Somebody else.
+    Somebody,
+    /// That cannot be told.
+    Unknown,
 }
 
 /// Whether a sandbox can still be used.

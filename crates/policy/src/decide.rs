@@ -107,7 +107,7 @@ impl Policy {
     }
 
     /// The answer where no command of this kind is put behind walls.
-    fn without_walls(&self, request: &Request) -> Option<Decision> {
+    pub(crate) fn without_walls(&self, request: &Request) -> Option<Decision> {
         let bare = |reason: &str, rule: &RuleRef| answer(Verdict::Unsandboxed, reason, Some(rule.clone()));
         if let Some(rule) = &self.bare {
             return Some(bare("the settings switch the walls off", rule));

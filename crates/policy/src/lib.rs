@@ -83,8 +83,8 @@ pub use policy::Policy;
 pub use presets::{PresetInfo, presets};
 pub use records::{AuditMode, IgnoreRule, SrtIgnoreRule, ViolationRules};
 pub use request::{
-    Approval, BareWish, Chooser, CommandLine, Consent, Decision, Footing, Opening, Opens, PartDecision,
-    Request, Verdict, Walls,
+    Approval, AtWork, BareWish, Chooser, CommandLine, Consent, Decision, Footing, Opening, Opens,
+    PartDecision, Request, Verdict, Walls, Worker,
 };
 pub use review::{
     ReviewChange, ReviewEntry, ReviewFiles, ReviewGroup, ReviewItem, ReviewKind, ReviewList, ReviewLook,

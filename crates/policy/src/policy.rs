@@ -116,6 +116,11 @@ impl Policy {
         self.commands.fallback.is_some()
     }
 
+    /// Whether a request gets walls unless its command is listed: nothing else takes them down.
+    pub fn walls_unless_listed(&self, request: &crate::Request) -> bool {
+        self.without_walls(request).is_none()
+    }
+
     /// The kind of sandbox the settings want.
     pub fn provider(&self) -> &str {
         &self.provider

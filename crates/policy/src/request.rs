@@ -26,6 +26,29 @@ pub struct Request {
     /// Files that whoever makes the request writes while the command runs, without links on the way. Commands may
     /// read them at most, wherever they lie.
     pub kept: Vec<PathBuf>,
+    /// Who is at work behind walls at this moment, and could change what the command reads. A command that is
+    /// listed keeps its walls beside them.
+    pub at_work: Vec<AtWork>,
+}
+
+/// Commands behind walls that are at work while another one is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtWork {
+    /// Whose they are.
+    pub who: Worker,
+    /// A directory that they may write in, without links on the way.
+    pub root: PathBuf,
+}
+
+/// Whose commands are at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worker {
+    /// Other commands, or what they left running, of the session that the request is made in.
+    Session,
+    /// Commands that the session will be given while this one goes on in the background.
+    Later,
+    /// Another sandbox.
+    Sandbox,
 }
 
 /// Who chose the directory of a request. Without walls a command runs where its caller says; where commands behind

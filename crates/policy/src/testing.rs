@@ -223,5 +223,6 @@ pub(crate) fn request() -> Request {
         walls: Walls::Standing,
         consent: Consent::Missing,
         kept: Vec::new(),
+        at_work: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::records::{AuditedAsker, Keeper, Records};
 use crate::reload::Reload;
 use crate::routing::{Router, SharedRouter};
 use crate::runtime::Parts;
+use crate::shifts::Shifts;
 use crate::workspaces::{Keeping, Workspaces};
 use crate::{Asker, GrantError, GrantStore, Overlay, RealFiles, Runtime, TrustStore};
 use std::ffi::OsString;
@@ -300,7 +301,8 @@ impl Builder {
         let mut own = directories.own_paths(&cwd);
         own.overlay = self.overlay;
         let keeping = if self.records == Records::Nowhere { Keeping::AsFound } else { Keeping::Make };
-        let workspaces = Workspaces::new(&directories, keeping);
+        let (workspaces, shifts) =
+            (Workspaces::new(&directories, keeping), Shifts::new(&directories, keeping));
         own.worked_in = workspaces.known();
         let place = match self.records {
             Records::Standard => Some(directories.state),
@@ -352,6 +354,7 @@ impl Builder {
             keeper,
             router: self.router,
             workspaces,
+            shifts,
         }))
     }
 }

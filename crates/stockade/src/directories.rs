@@ -1,5 +1,6 @@
 //! Stockade's own directories, and the private tool cache of a workspace.
 
+use crate::private::stable_hash;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -60,7 +61,7 @@ impl Directories {
             return None;
         }
         let workspace = fs::canonicalize(workspace).ok()?;
-        let name = format!("{:016x}", fnv1a(workspace.as_os_str().as_bytes()));
+        let name = format!("{:016x}", stable_hash(workspace.as_os_str().as_bytes()));
         let directory = self.cache.join("workspaces").join(name);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;
         // Somebody else's directory under that name would hand our tools somebody else's cache.
@@ -98,14 +99,6 @@ fn absolute_path(value: &OsStr) -> Option<PathBuf> {
     Path::new(value).is_absolute().then(|| PathBuf::from(value))
 }
 
-/// Stable across versions and machines, unlike the standard library's hashers: the name of a cache must
-/// be the same tomorrow.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,13 +118,6 @@ mod tests {
         assert_eq!(seen.state, Path::new("/home/a/.local/state/stockade"));
         assert_eq!(seen.cache, Path::new("/home/a/.cache/stockade"));
         assert_eq!(seen.user_settings(), Path::new("/c/stockade/settings.json"));
-    }
-
-    #[test]
-    fn hash_is_the_published_one() {
-        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
-        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
     }
 
     #[test]

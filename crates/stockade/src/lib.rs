@@ -76,6 +76,7 @@ mod running;
 mod runtime;
 mod session;
 mod shell;
+mod shifts;
 mod trust;
 mod violations;
 mod wiring;
@@ -128,16 +129,17 @@ pub use violations::{
 pub use wiring::Wiring;
 
 pub use stockade_isolate::{
-    Afterwards, BoxFuture, Command, CreateError, ExecError, Health, NativeProvider, ProbeResult, Provider,
-    Sandbox, Started, Stdio, WindowSize, probe, resize,
+    Afterwards, BoxFuture, Command, Company, CreateError, ExecError, Health, NativeProvider, ProbeResult,
+    Provider, Sandbox, Started, Stdio, WindowSize, probe, resize,
 };
 pub use stockade_policy::{
-    Answer, Approval, Ask, AuditMode, BareWish, Caller, Chooser, CommandLine, Connection, ConnectionVerdict,
-    Consent, Decision, DescribedFile, DescribedRule, DescribedValue, Description, Enforcement, Event, Exit,
-    Explanation, FileKind, Files, Flags, Footing, GatewayPlan, HostExplanation, Identity, IgnoreRule, Inputs,
-    Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount, MountKind, Need, NetworkPlan,
-    NetworkStatistics, Notice, NoticeWeight, Origin, Outcome, OwnPaths, PartDecision, Plan, PlanError,
-    Policy, Presence, PresetInfo, Publish, Reply, Request, ReviewChange, ReviewItem, ReviewKind, Rights,
-    RootView, RuleRef, SettingsError, SettingsErrors, SettingsFile, Shape, Switch, SyscallPlan, Trust,
-    UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer, Walls, presets, schema,
+    Answer, Approval, Ask, AtWork, AuditMode, BareWish, Caller, Chooser, CommandLine, Connection,
+    ConnectionVerdict, Consent, Decision, DescribedFile, DescribedRule, DescribedValue, Description,
+    Enforcement, Event, Exit, Explanation, FileKind, Files, Flags, Footing, GatewayPlan, HostExplanation,
+    Identity, IgnoreRule, Inputs, Layer, LayerNeed, LayerReport, LayerState, Limits, MaskLook, Mount,
+    MountKind, Need, NetworkPlan, NetworkStatistics, Notice, NoticeWeight, Origin, Outcome, OwnPaths,
+    PartDecision, Plan, PlanError, Policy, Presence, PresetInfo, Publish, Reply, Request, ReviewChange,
+    ReviewItem, ReviewKind, Rights, RootView, RuleRef, SettingsError, SettingsErrors, SettingsFile, Shape,
+    Switch, SyscallPlan, Trust, UnixSockets, Usage, Variable, Verdict, Violation, ViolationKind, WallLayer,
+    Walls, Worker, presets, schema,
 };

@@ -1,13 +1,16 @@
 //! Deciding about a command without running it, and commands that an embedder runs itself.
 
 use crate::runtime::not_started;
+use crate::shifts::Shift;
 use crate::{Captured, RealFiles, Runtime};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 use stockade_isolate::{BoxFuture, probe};
-use stockade_policy::{Decision, Enforcement, Exit, LayerState, Policy, Request, WallLayer, Walls};
+use stockade_policy::{
+    AtWork, Decision, Enforcement, Exit, LayerState, PartDecision, Policy, Request, Verdict, WallLayer, Walls,
+};
 
 /// The engine whose walls the probe tells about.
 const PROBED: &str = "native";
@@ -102,6 +105,26 @@ pub struct Taken {
     pub code: u8,
 }
 
+/// Who counts as being at work when a command is judged.
+pub(crate) enum Others<'a> {
+    /// Nobody: it is judged again before it runs.
+    Nobody,
+    /// All sandboxes of the user but for one's own, of which whoever judges says what is at work in it.
+    But {
+        /// One's own.
+        own: Option<&'a Shift>,
+        /// Who is at work there.
+        inside: Vec<AtWork>,
+    },
+}
+
+impl<'a> Others<'a> {
+    /// Everybody but one's own sandbox, which is at rest.
+    pub(crate) fn but(own: Option<&'a Shift>) -> Self {
+        Self::But { own, inside: Vec::new() }
+    }
+}
+
 /// A router that several runtimes share.
 #[derive(Clone)]
 pub(crate) struct SharedRouter(pub(crate) Arc<dyn Router>);
@@ -115,8 +138,29 @@ impl fmt::Debug for SharedRouter {
 impl Runtime {
     /// What would become of a command, part by part. Nothing runs, and no router is asked.
     pub fn check(&self, request: &Request) -> Decision {
+        self.check_beside(request, &Others::but(None))
+    }
+
+    /// The same, if these others are at work.
+    pub(crate) fn check_beside(&self, request: &Request, others: &Others<'_>) -> Decision {
         let policy = self.policy();
-        policy.decide_in_parts(&self.with_walls(&policy, request), &RealFiles)
+        let request = self.with_walls(&policy, request);
+        let decision = policy.decide_in_parts(&request, &RealFiles);
+        let bare = |part: &PartDecision| part.verdict == Verdict::Unsandboxed;
+        let beside = decision.parts.iter().any(bare).then(|| self.beside(&request, others)).flatten();
+        beside.map_or(decision, |request| policy.decide_in_parts(&request, &RealFiles))
+    }
+
+    /// The request with who is at work now; nothing where nobody is.
+    pub(crate) fn beside(&self, request: &Request, others: &Others<'_>) -> Option<Request> {
+        let (own, inside) = match others {
+            Others::Nobody => return None,
+            Others::But { own, inside } => (*own, inside),
+        };
+        let elsewhere = self.shifts().at_work(own);
+        let at_work = [&request.at_work, inside, &elsewhere].into_iter().flatten();
+        let at_work: Vec<AtWork> = at_work.cloned().collect();
+        (at_work.len() > request.at_work.len()).then(|| Request { at_work, ..request.clone() })
     }
 
     /// Whose a command is. [`Runtime::run`] and sessions ask this first; whoever uses [`Runtime::prepare`] may do the same.

@@ -7,6 +7,8 @@ use crate::network::{NetworkHandle, Opened};
 use crate::records::Recorder;
 use crate::relay::{Feed, Outlet, Rest, copy};
 use crate::reload::Following;
+use crate::session::Turn;
+use crate::shifts::Shift;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -40,6 +42,10 @@ pub struct Running {
     late: VecDeque<Event>,
     /// The end, while the sandbox is being taken down.
     last: Option<Box<Outcome>>,
+    /// Its sandbox is noted as being at work. Dropped after it.
+    shift: Option<Shift>,
+    /// What holds others of its session up while it runs without walls.
+    turn: Option<Turn>,
 }
 
 /// What goes on beside a command.
@@ -51,11 +57,14 @@ pub(crate) struct Beside {
     pub(crate) following: Option<Following>,
     /// What the person should know.
     pub(crate) warnings: Vec<String>,
+    /// That the sandbox is at work.
+    pub(crate) shift: Option<Shift>,
 }
 
 impl Beside {
     fn nothing_but(copying: Copying) -> Self {
-        Self { copying, waiting: Waiting::default(), network: None, following: None, warnings: Vec::new() }
+        let (waiting, network, following) = (Waiting::default(), None, None);
+        Self { copying, waiting, network, following, warnings: Vec::new(), shift: None }
     }
 }
 
@@ -211,7 +220,7 @@ impl Drop for Copying {
 
 impl Running {
     fn new(source: Source, enforcement: Enforcement, beside: Beside, recorder: Recorder) -> Self {
-        let Beside { copying, waiting, network, following, warnings } = beside;
+        let Beside { copying, waiting, network, following, warnings, shift } = beside;
         let (first, late) = (VecDeque::new(), VecDeque::new());
         Self {
             source,
@@ -225,12 +234,20 @@ impl Running {
             first,
             late,
             last: None,
+            shift,
+            turn: None,
         }
     }
 
     /// Tells this before its own events.
     pub(crate) fn telling(mut self, events: Vec<Event>) -> Self {
         self.first.extend(events);
+        self
+    }
+
+    /// Keeps this until it is over.
+    pub(crate) fn holding(mut self, turn: Turn) -> Self {
+        self.turn = Some(turn);
         self
     }
 
@@ -312,6 +329,7 @@ impl Running {
                     return Some(event);
                 }
                 self.recorder.settle().await;
+                (self.shift, self.turn) = (None, None);
                 return self.last.take().map(Event::Exited);
             }
             let overdue = self.copying.overdue;
@@ -355,6 +373,7 @@ impl Running {
                 Some(event) => return Some(event),
                 None => {
                     self.settle().await;
+                    (self.shift, self.turn) = (None, None);
                     return None;
                 }
             }

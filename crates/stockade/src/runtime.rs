@@ -8,9 +8,10 @@ use crate::crossing::CrossError;
 use crate::network::{self, NetworkError, Opened};
 use crate::records::{Keeper, RecordFault, Recorder};
 use crate::reload::{Fault, Following, Reload};
-use crate::routing::{self, Routed, SharedRouter};
+use crate::routing::{self, Others, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
+use crate::shifts::Shifts;
 use crate::wiring::Wiring;
 use crate::workspaces::Workspaces;
 use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits, visible};
@@ -40,6 +41,7 @@ pub struct Runtime {
     keeper: Arc<Keeper>,
     router: Option<SharedRouter>,
     workspaces: Workspaces,
+    shifts: Shifts,
 }
 
 /// What a runtime is made of.
@@ -54,6 +56,7 @@ pub(crate) struct Parts {
     pub(crate) keeper: Arc<Keeper>,
     pub(crate) router: Option<SharedRouter>,
     pub(crate) workspaces: Workspaces,
+    pub(crate) shifts: Shifts,
 }
 
 /// A request the policy has said yes to, with the plan it will run under.
@@ -178,9 +181,9 @@ impl Runtime {
     }
 
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { reload, provider, cwd, environment, set, grants, desk, keeper, router, workspaces } =
-            parts;
-        Self { reload, provider, cwd, environment, set, grants, desk, keeper, router, workspaces }
+        let Parts { reload, provider, cwd, environment, set, grants, desk, keeper, router, .. } = parts;
+        let Parts { workspaces, shifts, .. } = parts;
+        Self { reload, provider, cwd, environment, set, grants, desk, keeper, router, workspaces, shifts }
     }
 
     /// The policy in force: what the settings files say now, or what they said before they went wrong. It is
@@ -232,6 +235,7 @@ impl Runtime {
             walls: Walls::Standing,
             consent: Consent::Missing,
             kept: Vec::new(),
+            at_work: Vec::new(),
         }
     }
 
@@ -244,7 +248,16 @@ impl Runtime {
 
     /// Asks the policy and makes the plan. Nothing runs yet.
     pub fn prepare(&self, request: Request) -> Result<Prepared, PrepareError> {
-        let (policy, decision) = self.judge(&request)?;
+        let judged = self.judge(&request)?;
+        self.prepare_judged(request, judged)
+    }
+
+    /// The same for a request that was judged.
+    pub(crate) fn prepare_judged(
+        &self,
+        request: Request,
+        (policy, decision): (Arc<Policy>, Decision),
+    ) -> Result<Prepared, PrepareError> {
         let mut plan = self.workspaces.plan(&policy, &request)?;
         if decision.verdict == Verdict::Unsandboxed {
             // What a plan has to say is about its walls.
@@ -255,8 +268,24 @@ impl Runtime {
 
     /// Asks the policy in force, which comes along, whether a command may run.
     pub(crate) fn judge(&self, request: &Request) -> Result<(Arc<Policy>, Decision), PrepareError> {
+        self.judge_beside(request, &Others::but(None))
+    }
+
+    /// The same, if these others are at work.
+    pub(crate) fn judge_beside(
+        &self,
+        request: &Request,
+        others: &Others<'_>,
+    ) -> Result<(Arc<Policy>, Decision), PrepareError> {
         let (policy, fault) = self.reload.newest();
-        let decision = policy.decide(&self.with_walls(&policy, request), &RealFiles);
+        let request = self.with_walls(&policy, request);
+        let mut decision = policy.decide(&request, &RealFiles);
+        // Most commands keep their walls anyway.
+        if decision.verdict == Verdict::Unsandboxed
+            && let Some(request) = self.beside(&request, others)
+        {
+            decision = policy.decide(&request, &RealFiles);
+        }
         if let (Verdict::Unsandboxed, Some(Fault { file, error })) = (decision.verdict, fault) {
             return Err(PrepareError::Unsettled { file, error, reason: decision.reason });
         }
@@ -297,6 +326,10 @@ impl Runtime {
         &self.workspaces
     }
 
+    pub(crate) fn shifts(&self) -> &Shifts {
+        &self.shifts
+    }
+
     pub(crate) fn reload(&self) -> &Reload {
         &self.reload
     }
@@ -313,6 +346,8 @@ impl Runtime {
         let begun = Instant::now();
         let mut equipment = network::equip(plan, &request.environment)?;
         let plan = Arc::clone(&equipment.plan);
+        // Whoever looks afterwards finds this one at work.
+        let shift = self.shifts.begin(&plan);
         let (mut connected, limit) = (connect(wiring, &plan, &RealFiles)?, time_limit(&plan));
         let mut recorder = self.keeper.recorder();
         recorder.start(&request, &plan)?;
@@ -339,6 +374,7 @@ impl Runtime {
                             network,
                             following: Some(Following::begin(&self.reload, doorway)),
                             warnings,
+                            shift,
                         };
                         return Ok(Running::walled(running, sandbox, beside, recorder));
                     }

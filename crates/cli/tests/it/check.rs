@@ -1,8 +1,9 @@
 //! What is decided about a command, and that runs follow it.
 
 mod planted;
+mod raced;
 
-use crate::support::{Ran, World, each_caller, eventually};
+use crate::support::{Ran, Run, World, each_caller, eventually};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -87,6 +88,11 @@ fn runs_follow_the_decision() {
     });
 }
 
+/// A sandbox that is not seen at work: it has another state directory.
+fn unseen(world: &World) -> Run<'_> {
+    world.run().var("XDG_STATE_HOME", world.dir(world.base.join("state")))
+}
+
 #[test]
 fn redirections_without_walls_lead_where_they_were_judged_to_lead() {
     each_caller(|world| {
@@ -104,11 +110,10 @@ fn redirections_without_walls_lead_where_they_were_judged_to_lead() {
              os.symlink('{}', 'l'); os.rename('l', 'x')",
             victim.display()
         );
-        let flipping = world.run().opts(["--", "python3", "-c", &flip]).start_words();
+        let flipping = unseen(world).opts(["--", "python3", "-c", &flip]).start_words();
         eventually(PATIENCE, || if world.ws.join("ready").exists() { Ok(()) } else { Err("not yet".into()) });
-        for _ in 0..60 {
-            run("uname > x");
-        }
+        let ran = (0..60).map(|_| run("uname > x"));
+        assert!(ran.filter(|ran| ran.err().contains("WITHOUT walls")).count() > 0);
         world.file("stop", "");
         flipping.finish(PATIENCE).exits(0);
         assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
@@ -157,7 +162,7 @@ fn runs_without_walls_stay_in_the_directory_they_were_judged_in() {
             "import os, time\nopen('ready', 'w')\nwhile not os.path.exists('stop'):\n time.sleep(.005); \
              os.rename('d', 'e'); os.symlink('{place}', 'd'); time.sleep(.005); os.unlink('d'); os.rename('e', 'd')"
         );
-        let flipping = world.run().opts(["--", "python3", "-c", &flip]).start_words();
+        let flipping = unseen(world).opts(["--", "python3", "-c", &flip]).start_words();
         eventually(PATIENCE, || if world.ws.join("ready").exists() { Ok(()) } else { Err("not yet".into()) });
         let mut bare = 0;
         for _ in 0..40 {

@@ -19,6 +19,8 @@ use tokio::io::unix::AsyncFd;
 
 /// A first process that is being set up.
 pub(crate) struct Launched {
+    /// The first process, as this one numbers it.
+    pub(crate) pid: u32,
     pub(crate) control: AsyncFd<OwnedFd>,
     pub(crate) pidfd: AsyncFd<OwnedFd>,
     pub(crate) broker: Option<BrokerHandle>,
@@ -58,6 +60,7 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
         hint: "call from inside a tokio runtime with I/O enabled",
     };
     Ok(Launched {
+        pid,
         control: sys::watch(ours).map_err(unwatched)?,
         pidfd: sys::watch(guard.finish()?).map_err(unwatched)?,
         broker,

@@ -6,6 +6,7 @@
 mod ahead;
 mod broker;
 mod claim;
+mod company;
 mod doors;
 mod exec;
 mod hearing;

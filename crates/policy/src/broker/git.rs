@@ -21,6 +21,7 @@ const WORKTREE: &str = "a work tree's part of a repository has no objects, setti
                         on the host would take it for a repository";
 const POINTER: &str = "a .git that is not a new directory may only point to a protected git directory";
 const LINK: &str = "git on the host would follow the link, and write or read what it leads to";
+const SPECIAL: &str = "git on the host would open it like a file, and wait for ever";
 const BARE: &str = "together with what lies beside it git on the host would take it for a repository";
 
 /// What the last names of a path mean to git.
@@ -71,6 +72,9 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
     };
     if links && place.in_git.is_some() {
         return refuse(".git", LINK);
+    }
+    if act == Act::Name(Naming::Special) && place.in_git.is_some() {
+        return refuse(".git", SPECIAL);
     }
     let free = act == Act::Change;
     match meaning(below) {

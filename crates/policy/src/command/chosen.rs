@@ -4,7 +4,6 @@
 //! would act there with everything its user may do, though nobody outside named that directory.
 
 use super::ground::{Ground, without_dots};
-use crate::survey::links_on;
 use crate::{Chooser, Footing, Request};
 use std::path::{Path, PathBuf};
 
@@ -28,13 +27,7 @@ impl Ground<'_> {
         let is_below = |place: &Path, roots: &[PathBuf]| {
             roots.iter().any(|root| place.starts_with(root) && place != root)
         };
-        let planted = links_on(self.files, path).into_iter().find(|link| is_below(&link.path, &rules.roots));
-        if let Some(link) = planted {
-            let link = link.path.display();
-            return Err(format!(
-                "it would run in {shown}, which leads through the link {link}, and commands may have made that"
-            ));
-        }
+        self.followed(path, Path::new("/"))?;
         match footing {
             Footing::In(identity) if self.files.look(&real).ok() != Some(identity) => {
                 return Err(format!(

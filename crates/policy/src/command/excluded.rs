@@ -133,6 +133,9 @@ impl<'a> Bench<'a> {
         if let Err(objection) = self.ground.get_or_init(|| ground.stands(&self.ways)) {
             return Some(objection.clone());
         }
+        if let Some(objection) = ground.raced(self.request, &self.directories()) {
+            return Some(objection);
+        }
         if let Some(word) = stripped.unknown_word {
             return Some(format!("{word} in front of it is not known here"));
         }
@@ -175,7 +178,8 @@ impl<'a> Bench<'a> {
         };
         if last_name(program) == "git"
             && let Some(Ok(stands)) = self.ground.get()
-            && let Some(objection) = ground.repository_objection(stands, stripped.command(), names)
+            && let Some(objection) =
+                ground.repository_objection(self.request, stands, stripped.command(), names)
         {
             return Some(objection);
         }

@@ -8,6 +8,7 @@ use super::excluded::place_of;
 use super::part::Part;
 use super::strip::{Purpose, strip};
 use crate::policy::Policy;
+use crate::survey::links_on;
 use crate::{Files, Opening, Opens, Request};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -95,6 +96,7 @@ impl Ground<'_> {
             return Err(lost.clone());
         }
         let entered = ways.turns.iter().map(|turn| {
+            self.followed(&turn.to, &ways.request.cwd)?;
             let path = self.guarded(&turn.to)?;
             Ok(Opening { name: turn.name.clone(), path, opens: Opens::ToEnter })
         });
@@ -103,6 +105,22 @@ impl Ground<'_> {
             return Err(format!("{} changes while it is looked at", ways.request.cwd.display()));
         }
         Ok(Stands { first, entered: entered.collect::<Result<_, String>>()? })
+    }
+
+    /// Speaks against a link on the way to a path that commands behind walls may have made. The text names the path,
+    /// but whoever made the link has chosen the directory. Links on the way to where it begins are not counted.
+    pub(super) fn followed(&self, path: &Path, from: &Path) -> Result<(), String> {
+        let (roots, known) = (&self.policy.commands.roots, links_on(self.files, from));
+        let is_theirs = |link: &Path| roots.iter().any(|root| link.starts_with(root) && link != root);
+        let is_new = |link: &Path| known.iter().all(|known| known.path != link);
+        let planted =
+            links_on(self.files, path).into_iter().find(|link| is_theirs(&link.path) && is_new(&link.path));
+        planted.map_or(Ok(()), |link| {
+            let (path, link) = (path.display(), link.path.display());
+            Err(format!(
+                "it would run in {path}, which leads through the link {link}, and commands may have made that"
+            ))
+        })
     }
 
     /// Where a path leads, if commands behind walls cannot leave there what they want.

@@ -6,6 +6,7 @@
 
 mod assignment;
 mod chosen;
+mod company;
 mod deny;
 mod excluded;
 mod globals;

@@ -7,7 +7,7 @@ use super::ground::{Ground, Stands};
 use super::part::Word;
 use crate::load::git_directories;
 use crate::work_trees::{link_on_the_way, named, of_submodules, submodule_work_trees};
-use crate::{FileKind, Opens};
+use crate::{FileKind, Opens, Request};
 use std::path::{Path, PathBuf};
 
 /// Work that was interrupted. The list of what is left of it may say `exec`.
@@ -44,6 +44,7 @@ impl Ground<'_> {
     /// What speaks against running git in these places. `names` tells which options the settings list themselves.
     pub(super) fn repository_objection(
         &self,
+        request: &Request,
         stands: &Stands,
         words: &[Word<'_>],
         names: impl Fn(&str) -> bool,
@@ -65,6 +66,11 @@ impl Ground<'_> {
                 Chosen::Repository(path) => directories.extend(places.iter().map(|place| place.join(path))),
             }
         }
+        // Git goes there itself, through whatever has the name then.
+        let mut named = places.iter().chain(&directories);
+        if let Some(objection) = named.find_map(|place| self.followed(place, &stands.first).err()) {
+            return Some(objection);
+        }
         let real = |path: &PathBuf| self.files.resolve(path).ok();
         let places: Vec<PathBuf> = places.iter().filter_map(real).collect();
         let mut directories: Vec<PathBuf> = directories.iter().filter_map(real).collect();
@@ -77,7 +83,8 @@ impl Ground<'_> {
         let is_written = directories.iter().any(|one| roots.iter().any(|root| one.starts_with(root)));
         let going_on = (is_written && command == Some(GOES_ON))
             .then(|| format!("git {GOES_ON} runs what a list says that commands may write at any moment"));
-        self.program(&places)
+        self.raced(request, &places)
+            .or_else(|| self.program(&places))
             .or_else(|| self.misled(&places, &directories))
             .or_else(|| self.left_behind(directories))
             .or(going_on)

@@ -9,7 +9,7 @@ use super::shared::Shared;
 use super::status::{ManagerState, ManagerStatus, SandboxInfo, SandboxStatus};
 use super::tasks::{BackgroundInfo, Place};
 use crate::routing::captured;
-use crate::session::Routing;
+use crate::session::{Lasting, Routing};
 use crate::{
     BackgroundOutput, BackgroundState, BoxFuture, Builder, Routed, Session, SessionError, SessionOptions,
     Taken,
@@ -58,7 +58,12 @@ impl Manager {
         input.check()?;
         let runtime = self.shared.runtime()?;
         let session = self.shared.state().session.clone();
-        Ok(runtime.check(&request(&runtime, session.as_ref(), input)))
+        let request = request(&runtime, session.as_ref(), input);
+        let lasting = if input.run_in_background { Lasting::InBackground } else { Lasting::ForTheCaller };
+        Ok(match session {
+            Some(session) => session.check(&runtime, &request, lasting),
+            None => runtime.check(&request),
+        })
     }
 
     /// Runs a call and waits for its end; one for the background comes back at once.

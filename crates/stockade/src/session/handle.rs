@@ -3,6 +3,7 @@
 use super::apart::{Apart, Taking};
 use super::background::{Background, BackgroundId, BackgroundOutput, BackgroundState};
 use super::error::SessionError;
+use super::house::Lasting;
 use super::options::{Routing, SessionCommand, SessionOptions};
 use super::post::Post;
 use super::run::SessionRun;
@@ -39,6 +40,8 @@ pub(super) struct Inner {
     /// Whoever runs a command in the shell sits here; the next one waits.
     pub(super) seat: Arc<tokio::sync::Mutex<Seat>>,
     pub(super) common: Mutex<Common>,
+    /// Whoever starts a program beside the shell passes through; a command without walls keeps it shut.
+    pub(super) gate: Arc<tokio::sync::RwLock<()>>,
     /// The shell has run something.
     pub(super) spoke: Arc<Notify>,
     background: Shelves,
@@ -74,6 +77,7 @@ impl Session {
             id: recorder.name().to_owned(),
             options,
             seat: Arc::default(),
+            gate: Arc::default(),
             common: Mutex::new(common),
             spoke: Arc::default(),
             background: Shelves::default(),
@@ -130,8 +134,11 @@ impl Session {
     /// Gives a command to the shell, after those that were given before.
     ///
     /// The runtime's router is asked first, then its policy: what the embedder takes, and what is to run
-    /// without walls, runs apart from the shell, at once, and `sandboxed` of its outcome is false. What is
-    /// refused is an error, and nothing has started.
+    /// without walls, runs apart from the shell, and `sandboxed` of its outcome is false. What is refused is an
+    /// error, and nothing has started.
+    ///
+    /// A command that the settings list runs without walls only while nothing else of the session is at work. It
+    /// waits for its turn, and others wait for it; it keeps its walls where something goes on in the background.
     ///
     /// A shell that is gone is started anew, with everything around it where that is gone, too;
     /// [`Event::Restarted`] says so.
@@ -169,7 +176,7 @@ impl Session {
         wiring: Wiring,
     ) -> Result<Running, SessionError> {
         let argv = CommandLine::Argv(argv.into_iter().map(Into::into).collect());
-        let (running, told) = self.beside(argv, wiring).await?;
+        let (running, told) = self.beside(argv, wiring, Lasting::ForTheCaller).await?;
         Ok(running.telling(told))
     }
 
@@ -199,7 +206,7 @@ impl Session {
             Some(work) => (Apart::Taken(Taking::begin(work, None)), Vec::new()),
             None => {
                 let command = CommandLine::Shell(text.clone());
-                let (running, told) = self.beside(command, Wiring::captured()).await?;
+                let (running, told) = self.beside(command, Wiring::captured(), Lasting::InBackground).await?;
                 (Apart::process(running, told.clone()), told)
             }
         };
@@ -257,8 +264,14 @@ impl Session {
         if let Some(walls) = walls {
             walls.fall().await;
         }
+        let seat = Arc::clone(&self.inner.seat);
+        if self.inner.gate.try_read().is_err() {
+            // One without walls is its caller's, and goes on.
+            tokio::spawn(async move { *seat.lock().await = Seat::default() });
+            return;
+        }
         // A command that was running has seen its shell end.
-        *self.inner.seat.lock().await = Seat::default();
+        *seat.lock().await = Seat::default();
     }
 
     fn find(&self, id: BackgroundId) -> Result<Arc<Background>, SessionError> {

@@ -7,19 +7,22 @@ use super::post::Post;
 use super::seat::Seat;
 use super::state::Kept;
 use super::told::without_walls;
+use super::turn::{Course, Turn};
 use super::walls::{Standing, Walls};
 use crate::asking::Waiting;
 use crate::connect::{Connected, connect};
 use crate::records::Recorder;
+use crate::routing::Others;
 use crate::running::{Copying, Running};
-use crate::runtime::{Runtime, not_started, time_limit};
+use crate::runtime::{Prepared, Runtime, not_started, time_limit};
 use crate::shell::argv;
 use crate::wiring::Wiring;
 use crate::{RealFiles, StartError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade_isolate::{Afterwards, Command, ExecError};
-use stockade_policy::{CommandLine, Event, Policy, Request, Verdict};
+use stockade_policy::{CommandLine, Event, Policy, Request, Verdict, Worker};
+use tokio::sync::OwnedMutexGuard;
 
 const DIRECTORY: &str = "working directory";
 const EXPORTS: &str = "exported variables";
@@ -229,32 +232,48 @@ impl Session {
         &self,
         command: CommandLine,
         wiring: Wiring,
+        lasting: Lasting,
     ) -> Result<(Running, Vec<Event>), SessionError> {
         let begun = Instant::now();
-        let mut seat = self.inner.seat.try_lock().ok();
+        // What runs without walls is waited for.
+        let mut gate = Some(self.inner.gate.read().await);
+        let mut seat = Arc::clone(&self.inner.seat).try_lock_owned().ok();
         // The shell says what it exports while everything else is seen to.
         let question = seat.as_deref_mut().and_then(memory::ask);
-        let judged = self.inner.judge(command, wiring);
+        let mut judged = self.inner.judge(command.clone(), wiring, lasting);
         if let (Some(seat), Some(question)) = (seat.as_deref_mut(), question) {
             self.inner.listen(seat, question).await;
+        }
+        if let Ok((runtime, request, Step::Listed(wiring))) = judged {
+            gate = None;
+            judged = self.in_turn(command, runtime, request, wiring, seat.take()).await;
+        }
+        if gate.is_none() && matches!(judged, Ok((_, _, Step::Inside(_)))) {
+            gate = Some(self.inner.gate.read().await);
         }
         drop(seat);
         if !matches!(judged, Ok((_, _, Step::Inside(_) | Step::Rebuild(..)))) {
             self.inner.leave_old_walls().await;
         }
         let (runtime, request, step) = judged?;
+        let mut taken = None;
         let (mut told, admitted) = match step {
-            Step::Outside(wiring) => {
-                let prepared = runtime.prepare(request)?;
+            Step::Listed(_) => return Err(SessionError::Closed),
+            Step::Outside(prepared, wiring, turn) => {
                 let mut told = without_walls(&prepared.decision);
-                let running = runtime.start(prepared, wiring).await?;
+                let mut running = runtime.start(*prepared, wiring).await?;
+                if let Some(turn) = turn {
+                    running = running.holding(turn);
+                }
                 told.extend(self.inner.news());
                 return Ok((running, told));
             }
             Step::Inside(admitted) => (Vec::new(), *admitted),
             Step::Rebuild(policy, wiring) => {
-                let mut seat = self.inner.seat.lock().await;
-                let (walls, told) = self.inner.ensure(&mut seat, &policy).await?;
+                // Who waits at the gate may hold the seat; and who holds the seat needs no gate.
+                drop(gate.take());
+                let seat = taken.insert(self.inner.seat.lock().await);
+                let (walls, told) = self.inner.ensure(seat, &policy).await?;
                 (told, Admitted::under(walls, &runtime, &request, wiring)?)
             }
         };
@@ -291,6 +310,29 @@ impl Session {
         }
     }
 
+    /// A listed command, where the seat is free for it.
+    async fn in_turn(
+        &self,
+        command: CommandLine,
+        runtime: Arc<Runtime>,
+        request: Request,
+        wiring: Wiring,
+        seat: Option<OwnedMutexGuard<Seat>>,
+    ) -> Result<Judged, SessionError> {
+        let inner = &self.inner;
+        // It was to run beside the shell: it does not wait for what runs there.
+        let Some(seat) = seat else {
+            return inner.beside_others(runtime, request, wiring, Worker::Session);
+        };
+        match inner.take_turn(seat, || inner.request(command)).await? {
+            Course::Bare(prepared, turn) => {
+                let request = prepared.request.clone();
+                Ok((runtime, request, Step::Outside(prepared, wiring, Some(turn))))
+            }
+            Course::Walled(policy, request, _) => inner.behind_walls(runtime, request, policy, wiring),
+        }
+    }
+
     /// Closes the session when nobody has used it for as long as it may be idle.
     pub(super) fn expire(&self) {
         let Some(limit) = self.inner.options.idle else { return };
@@ -321,14 +363,28 @@ impl Session {
     }
 }
 
+/// How long a command beside the shell may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// Somebody waits for it, and others can wait, too.
+    ForTheCaller,
+    /// As long as it wants, while others run.
+    InBackground,
+}
+
 /// How a command beside the shell goes on.
 enum Step {
+    /// Without walls, if it can have a turn.
+    Listed(Wiring),
     /// Without walls.
-    Outside(Wiring),
+    Outside(Box<Prepared>, Wiring, Option<Turn>),
     Inside(Box<Admitted>),
     /// There are no walls that fit.
     Rebuild(Arc<Policy>, Wiring),
 }
+
+/// A request, the runtime it is for, and how it goes on.
+type Judged = (Arc<Runtime>, Request, Step);
 
 /// A command that is on record and may start inside.
 struct Admitted {
@@ -353,16 +409,45 @@ impl Admitted {
 
 impl Inner {
     /// What can be done for a command beside the shell without waiting for anybody.
-    fn judge(
-        &self,
-        command: CommandLine,
-        wiring: Wiring,
-    ) -> Result<(Arc<Runtime>, Request, Step), SessionError> {
+    fn judge(&self, command: CommandLine, wiring: Wiring, lasting: Lasting) -> Result<Judged, SessionError> {
         let (runtime, request) = self.request(command)?;
-        let (policy, decision) = runtime.judge(&request)?;
-        if decision.verdict == Verdict::Unsandboxed {
-            return Ok((runtime, request, Step::Outside(wiring)));
+        let (policy, decision) = runtime.judge_beside(&request, &Others::Nobody)?;
+        if decision.verdict != Verdict::Unsandboxed {
+            return self.behind_walls(runtime, request, policy, wiring);
         }
+        if !policy.walls_unless_listed(&request) {
+            let prepared = runtime.prepare_judged(request.clone(), (policy, decision))?;
+            return Ok((runtime, request, Step::Outside(Box::new(prepared), wiring, None)));
+        }
+        match lasting {
+            Lasting::ForTheCaller => Ok((runtime, request, Step::Listed(wiring))),
+            Lasting::InBackground => self.beside_others(runtime, request, wiring, Worker::Later),
+        }
+    }
+
+    /// A listed command beside others of the session: behind walls, where those could change what it reads.
+    fn beside_others(
+        &self,
+        runtime: Arc<Runtime>,
+        request: Request,
+        wiring: Wiring,
+        who: Worker,
+    ) -> Result<Judged, SessionError> {
+        let (policy, decision) = self.judge_going_on(&runtime, &request, who)?;
+        if decision.verdict == Verdict::Unsandboxed {
+            let prepared = runtime.prepare_judged(request.clone(), (policy, decision))?;
+            return Ok((runtime, request, Step::Outside(Box::new(prepared), wiring, None)));
+        }
+        self.behind_walls(runtime, request, policy, wiring)
+    }
+
+    fn behind_walls(
+        &self,
+        runtime: Arc<Runtime>,
+        request: Request,
+        policy: Arc<Policy>,
+        wiring: Wiring,
+    ) -> Result<Judged, SessionError> {
         let step = match self.standing(&policy)? {
             Some(walls) => Step::Inside(Box::new(Admitted::under(walls, &runtime, &request, wiring)?)),
             None => Step::Rebuild(policy, wiring),

@@ -59,12 +59,15 @@ mod state;
 mod stop;
 mod tender;
 mod told;
+mod turn;
 mod walls;
 
 pub use background::{BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream};
 pub use error::SessionError;
 pub use handle::Session;
+pub(crate) use house::Lasting;
 pub(crate) use options::Routing;
 pub use options::{SessionCommand, SessionInput, SessionOptions};
 pub use run::{Canceller, SessionRun};
 pub use told::WITHOUT_WALLS;
+pub(crate) use turn::Turn;

@@ -155,6 +155,12 @@ fn started(pid: Pid) -> Option<u64> {
     field(pid, START)
 }
 
+/// Whether a process was stopped by a signal, and does nothing any more.
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+}
+
 /// A number of a process's status, counted after its name.
 fn field(pid: Pid, number: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;

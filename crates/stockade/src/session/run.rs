@@ -6,6 +6,8 @@ use super::handle::Session;
 use super::live::{Live, Parts};
 use super::options::{Routing, SessionCommand, SessionInput};
 use super::told::without_walls;
+use super::turn::Course;
+use crate::routing::Others;
 use crate::runtime::time_limit;
 use crate::wiring::Wiring;
 use crate::{Routed, Taken};
@@ -13,7 +15,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use stockade_isolate::{BoxFuture, Stdio};
-use stockade_policy::{CommandLine, Event, Outcome, Verdict};
+use stockade_policy::{CommandLine, Event, Outcome, Request, Verdict};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
@@ -58,31 +60,49 @@ impl SessionRun {
             let taking = Apart::Taken(Taking::begin(work, command.time_limit));
             return Ok(Self { source: Source::Apart(taking, cancelled), cancels });
         }
-        let (runtime, mut request) = session.inner.request(CommandLine::Shell(command.text))?;
-        request.bare = command.bare;
-        request.consent = command.consent;
-        let judged = runtime.judge(&request);
+        let asked = || {
+            let (runtime, request) = session.inner.request(CommandLine::Shell(command.text.clone()))?;
+            Ok((runtime, Request { bare: command.bare, consent: command.consent, ..request }))
+        };
+        let (runtime, mut request) = asked()?;
+        let judged = runtime.judge_beside(&request, &Others::Nobody);
         if !judged.as_ref().is_ok_and(|(_, decision)| decision.verdict == Verdict::Sandbox) {
             session.inner.leave_old_walls().await;
         }
-        let (policy, decision) = judged?;
-        if decision.verdict == Verdict::Unsandboxed {
+        let (mut policy, decision) = judged?;
+        let known = session.inner.known();
+        let mut seat = None;
+        let mut bare = None;
+        if decision.verdict == Verdict::Unsandboxed && policy.walls_unless_listed(&request) {
+            let free = Arc::clone(&session.inner.seat).lock_owned().await;
+            match session.inner.take_turn(free, asked).await? {
+                Course::Bare(prepared, turn) => bare = Some((*prepared, Some(turn))),
+                Course::Walled(now, placed, taken) => (policy, request, seat) = (now, placed, Some(taken)),
+            }
+        } else if decision.verdict == Verdict::Unsandboxed {
+            bare = Some((runtime.prepare_judged(request.clone(), (Arc::clone(&policy), decision))?, None));
+        }
+        if let Some((mut prepared, turn)) = bare {
             let mut wiring = Wiring::captured();
             if command.input == SessionInput::Piped {
                 wiring.stdio[0] = Stdio::Piped;
             }
-            let mut prepared = runtime.prepare(request)?;
             let limits = &mut Arc::make_mut(&mut prepared.plan).limits;
             let time = command.time_limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
             limits.max_execution_time = least(limits.max_execution_time, time);
             limits.max_output = least(limits.max_output, command.output_limit);
             let mut told = without_walls(&prepared.decision);
-            let running = runtime.start(prepared, wiring).await?;
+            let mut running = runtime.start(prepared, wiring).await?;
+            if let Some(turn) = turn {
+                running = running.holding(turn);
+            }
             told.extend(session.inner.news());
             return Ok(Self { source: Source::Apart(Apart::process(running, told), cancelled), cancels });
         }
-        let known = session.inner.known();
-        let mut seat = Arc::clone(&session.inner.seat).lock_owned().await;
+        let mut seat = match seat {
+            Some(taken) => taken,
+            None => Arc::clone(&session.inner.seat).lock_owned().await,
+        };
         let (walls, mut told) = session.inner.ensure(&mut seat, &policy).await?;
         let mut recorder = runtime.keeper().recorder();
         if let Err(error) = recorder.start_under(&request, &walls.plan, &walls.digest) {

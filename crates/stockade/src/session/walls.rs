@@ -9,6 +9,7 @@ use super::{SessionError, driver};
 use crate::network::{self, NetworkHandle, Opened};
 use crate::reload::{Following, Looker};
 use crate::runtime::Runtime;
+use crate::shifts::Shift;
 use crate::{PrepareError, StartError, policy_digest, shell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub(super) struct Walls {
     pub(super) ear: Arc<Ear>,
     /// What the person should know about the start.
     pub(super) warnings: Vec<String>,
+    /// That it is at work, or may be.
+    pub(super) shift: Option<Shift>,
     /// Where the directory is seen inside.
     inside: PathBuf,
     looker: Looker,
@@ -63,6 +66,7 @@ impl Walls {
         let mut equipment = network::equip(Arc::new(plan), &request.environment).map_err(StartError::from)?;
         let plan = Arc::clone(&equipment.plan);
         runtime.workspaces().add(policy, &plan);
+        let shift = runtime.shifts().begin(&plan);
         let (channel, command) = command(&plan, kept, None)?;
         let mut standing = Standing::There;
         let (channel, started) = match runtime.provider().start(Arc::clone(&plan), command).await {
@@ -99,6 +103,7 @@ impl Walls {
             digest: policy_digest(&plan),
             plan,
             directory,
+            shift,
             inside,
             ear,
             warnings,

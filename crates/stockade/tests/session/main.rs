@@ -19,6 +19,8 @@ mod support;
 #[cfg(test)]
 mod telling;
 #[cfg(test)]
+mod turns;
+#[cfg(test)]
 mod user;
 #[cfg(test)]
 mod volume;

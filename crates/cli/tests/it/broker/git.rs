@@ -305,6 +305,52 @@ fn no_links_in_git_directories() {
     });
 }
 
+/// Each leaves something in a git directory that is neither a file nor a directory.
+const WAITS: [&str; 8] = [
+    "mkfifo r/.git/info/exclude",
+    "git init -q q && mkfifo q/.git/modules",
+    "mkfifo r/.git/objects/x",
+    "mkfifo w/p && mv w/p r/.git/info/exclude",
+    "mkfifo w/p && ln w/p r/.git/COMMIT_EDITMSG",
+    "mkfifo w/p && python3 -c 'import os; os.rename(\"w/p\", \"r/.git/info/exclude\")'",
+    "mkdir d && mkfifo d/p && mv d r/.git/d",
+    "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"r/.git/FETCH_HEAD\")'",
+];
+
+fn waits_in(dir: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            waits_in(&path, found);
+        } else if !kind.is_file() && !kind.is_symlink() {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+/// Git on the host would open them like files, and wait for ever.
+#[test]
+fn no_pipes_in_git_directories() {
+    each_caller(|world| {
+        for trick in WAITS {
+            fresh(world);
+            let ran =
+                reported(world).shell(&format!("rm -rf r/.git/info/exclude r/.git/COMMIT_EDITMSG; {trick}"));
+            assert_ne!(ran.code(), 0, "{trick} claims to have worked{ran}");
+            let mut found = Vec::new();
+            for dir in ["r/.git", "q/.git"] {
+                waits_in(&world.ws.join(dir), &mut found);
+            }
+            assert!(found.is_empty(), "{trick}: {found:?}{ran}");
+            let records = Records::of(world);
+            let told = |record: &super::records::Record| record.subject.contains("/.git/");
+            assert!(records.all().iter().any(told), "{trick}{ran}");
+        }
+        // Elsewhere they may be.
+        world.run().shell("mkfifo w/q && mkfifo r/p").exits(0);
+    });
+}
+
 /// What the settings of repositories below the workspace name is as good as the settings.
 #[test]
 fn hooks_settings_and_programs_of_nested_repositories() {

@@ -1,8 +1,8 @@
 //! A session's walls are those of `stockade run`, and the way to its host is on the other side of them.
 
-use super::{Hosted, state};
+use super::{Hosted, SOON, state};
 use crate::act;
-use crate::support::{Answer, Run, binaries, each_caller};
+use crate::support::{Answer, Run, binaries, each_caller, eventually};
 use std::ffi::OsString;
 
 #[track_caller]
@@ -56,5 +56,37 @@ fn the_walls_are_those_of_the_policy() {
         let open = Hosted::new(world, "b", &["--allow-write", world.outside.to_str().unwrap()]);
         open.exec().shell(&text).exits(0);
         assert!(target.exists());
+    });
+}
+
+/// A directory that becomes a link for a moment leads git to files that nobody inside may see.
+#[test]
+fn a_listed_command_is_not_raced_from_the_background() {
+    each_caller(|world| {
+        let secret = world.file(world.home.join(".ssh/id_rsa"), "SECRET\n");
+        let settings = world.settings(r#"{"excludedCommands": ["git diff"]}"#);
+        let session = Hosted::new(world, "a", &["--settings", settings.to_str().unwrap()]);
+        let made = "git init -q . && mkdir d && echo 0000 > d/id_rsa && git add . && \
+                    git -c user.name=n -c user.email=e commit -qm 1 && echo changed > d/id_rsa";
+        session.exec().shell(made).exits(0);
+        let ran = session.exec().shell("git diff");
+        assert!(ran.err().contains("WITHOUT walls"), "{ran}");
+        let flip = format!(
+            "ln -sfn {} l; while :; do mv -T d k; mv -T l d; mv -T d l; mv -T k d; done",
+            secret.parent().unwrap().display()
+        );
+        let ran = session.exec().opt("--background").shell(&flip);
+        ran.exits(0);
+        let id = ran.out().trim().to_owned();
+        for _ in 0..10 {
+            let ran = session.exec().shell("git diff");
+            assert!(!ran.err().contains("WITHOUT walls"), "{ran}");
+            assert!(!ran.out().contains("SECRET"), "{ran}");
+        }
+        world.stockade().opts(["sessions", "stop", "a", &id]).go().exits(0);
+        eventually(SOON, || match session.exec().shell("git diff").err().contains("WITHOUT walls") {
+            true => Ok(()),
+            false => Err("walls are kept".into()),
+        });
     });
 }

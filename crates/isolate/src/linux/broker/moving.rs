@@ -9,7 +9,7 @@ use super::resolve::{Led, Place, plain};
 use super::trial::{REFUSED, Trial, told};
 use super::work_trees::Arriving;
 use rustix::fd::AsRawFd;
-use rustix::fs::{AtFlags, FileType, RenameFlags, linkat, renameat_with, statat};
+use rustix::fs::{AtFlags, FileType, RenameFlags, fstat, linkat, renameat_with, statat};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::path::Path;
@@ -84,9 +84,14 @@ impl Trial<'_> {
         }
         let source = self.link_source(from, flags)?;
         let new_path = new.full();
-        let naming = match &source {
-            Source::Place(old) if kind_of(old)? == FileType::Symlink => Naming::Symlink,
-            _ => Naming::Moved,
+        let kind = match &source {
+            Source::Place(old) => kind_of(old)?,
+            Source::Descriptor(file) => FileType::from_raw_mode(fstat(file)?.st_mode),
+        };
+        let naming = match kind {
+            FileType::Symlink => Naming::Symlink,
+            FileType::RegularFile | FileType::Directory => Naming::Moved,
+            _ => Naming::Special,
         };
         if let Err(answer) = stands_already(&new) {
             return Ok(answer);

@@ -5,6 +5,7 @@ mod keep;
 use self::keep::keep;
 use super::broker::{BrokerHandle, Noted};
 use super::claim;
+use super::company;
 use super::doors::Arrivals;
 use super::exec::{self, Prepared};
 use super::launch::{self, launch};
@@ -17,8 +18,8 @@ use super::turned_away::Attention;
 use super::undelivered::Undelivered;
 use super::wire::{Order, Report, Stage, Step};
 use crate::{
-    Attendant, BoxFuture, Command, CreateError, DoorSocket, ExecError, Health, Running, Sandbox, StartError,
-    Teller,
+    Attendant, BoxFuture, Command, Company, CreateError, DoorSocket, ExecError, Health, Running, Sandbox,
+    StartError, Teller,
 };
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice};
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     plan: Arc<Plan>,
     control: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
+    /// The first process, as this one numbers it.
+    pid: u32,
     pub(crate) broker: Option<BrokerHandle>,
     /// Sockets from inside.
     arrivals: Arrivals,
@@ -144,6 +147,7 @@ impl NativeSandbox {
             script,
             control: launched.control,
             pidfd: launched.pidfd,
+            pid: launched.pid,
             broker: launched.broker,
             arrivals: Arrivals::default(),
             notes: Notes::default(),
@@ -231,6 +235,14 @@ impl Sandbox for NativeSandbox {
     fn hear(&self) -> u64 {
         self.shared.hear_what_was_said();
         self.shared.told.load(Ordering::Relaxed)
+    }
+
+    fn company(&self, but: Option<u32>) -> Company {
+        // The number is the first process's until it is reaped.
+        match self.shared.progress.borrow().gone {
+            true => Company::Nobody,
+            false => company::of(self.shared.pid, but),
+        }
     }
 
     fn teller(&self) -> Teller {

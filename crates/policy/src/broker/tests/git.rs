@@ -118,6 +118,13 @@ fn inside_git_directories() {
         (".git/info/exclude", File, Short::Free),
         (".git/info", Symlink, Short::No),
         (".git/info", Directory, Short::Free),
+        // Git opens whatever has the name, and waits for somebody at the other end.
+        (".git/info/exclude", Special, Short::No),
+        (".git/modules", Special, Short::No),
+        (".git/objects/aa/x", Special, Short::No),
+        (".git/worktrees/w/index", Special, Short::No),
+        (".git/hooks/x.sample", Special, Short::No),
+        ("src/pipe", Special, Short::Free),
         // Git's own trial of whether there are links.
         (".git/tAbCdEf", SymlinkBeside, Short::Free),
         (".git/__file_link123", SymlinkBeside, Short::Free),

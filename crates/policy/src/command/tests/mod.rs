@@ -4,6 +4,7 @@ mod ask;
 mod attacks;
 mod chain;
 mod chosen;
+mod company;
 mod deny;
 mod given;
 mod places;
