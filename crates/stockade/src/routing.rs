@@ -1,6 +1,7 @@
 //! Deciding about a command without running it, and commands that an embedder runs itself.
 
-use crate::runtime::not_started;
+use crate::reload::Fault;
+use crate::runtime::{PrepareError, not_started};
 use crate::shifts::Shift;
 use crate::{Captured, RealFiles, Runtime};
 use std::borrow::Cow;
@@ -161,6 +162,40 @@ impl Runtime {
         let at_work = [&request.at_work, inside, &elsewhere].into_iter().flatten();
         let at_work: Vec<AtWork> = at_work.cloned().collect();
         (at_work.len() > request.at_work.len()).then(|| Request { at_work, ..request.clone() })
+    }
+
+    /// Asks the policy in force, which comes along, whether a command may run.
+    pub(crate) fn judge(&self, request: &Request) -> Result<(Arc<Policy>, Decision), PrepareError> {
+        self.judge_beside(request, &Others::but(None))
+    }
+
+    /// The same, if these others are at work.
+    pub(crate) fn judge_beside(
+        &self,
+        request: &Request,
+        others: &Others<'_>,
+    ) -> Result<(Arc<Policy>, Decision), PrepareError> {
+        let (policy, fault) = self.reload().newest();
+        let request = self.with_walls(&policy, request);
+        let mut decision = policy.decide(&request, &RealFiles);
+        // Most commands keep their walls anyway.
+        if decision.verdict == Verdict::Unsandboxed
+            && let Some(request) = self.beside(&request, others)
+        {
+            decision = policy.decide(&request, &RealFiles);
+        }
+        if let (Verdict::Unsandboxed, Some(Fault { file, error })) = (decision.verdict, fault) {
+            return Err(PrepareError::Unsettled { file, error, reason: decision.reason });
+        }
+        match decision.verdict {
+            Verdict::Refuse => Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule }),
+            Verdict::Ask => Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule }),
+            Verdict::Unsandboxed if policy.overlay().is_some() => {
+                let reason = format!("nothing holds changes back without walls, and {}", decision.reason);
+                Err(PrepareError::Refused { reason, rule: decision.rule })
+            }
+            Verdict::Sandbox | Verdict::Unsandboxed => Ok((policy, decision)),
+        }
     }
 
     /// Whose a command is. [`Runtime::run`] and sessions ask this first; whoever uses [`Runtime::prepare`] may do the same.

@@ -7,8 +7,8 @@ use crate::connect::{connect, connect_bare};
 use crate::crossing::CrossError;
 use crate::network::{self, NetworkError, Opened};
 use crate::records::{Keeper, RecordFault, Recorder};
-use crate::reload::{Fault, Following, Reload};
-use crate::routing::{self, Others, Routed, SharedRouter};
+use crate::reload::{Following, Reload};
+use crate::routing::{self, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
 use crate::shifts::Shifts;
@@ -264,40 +264,6 @@ impl Runtime {
             plan.notices.retain(|notice| policy.notices().contains(notice));
         }
         Ok(Prepared { request, decision, plan: Arc::new(plan) })
-    }
-
-    /// Asks the policy in force, which comes along, whether a command may run.
-    pub(crate) fn judge(&self, request: &Request) -> Result<(Arc<Policy>, Decision), PrepareError> {
-        self.judge_beside(request, &Others::but(None))
-    }
-
-    /// The same, if these others are at work.
-    pub(crate) fn judge_beside(
-        &self,
-        request: &Request,
-        others: &Others<'_>,
-    ) -> Result<(Arc<Policy>, Decision), PrepareError> {
-        let (policy, fault) = self.reload.newest();
-        let request = self.with_walls(&policy, request);
-        let mut decision = policy.decide(&request, &RealFiles);
-        // Most commands keep their walls anyway.
-        if decision.verdict == Verdict::Unsandboxed
-            && let Some(request) = self.beside(&request, others)
-        {
-            decision = policy.decide(&request, &RealFiles);
-        }
-        if let (Verdict::Unsandboxed, Some(Fault { file, error })) = (decision.verdict, fault) {
-            return Err(PrepareError::Unsettled { file, error, reason: decision.reason });
-        }
-        match decision.verdict {
-            Verdict::Refuse => Err(PrepareError::Refused { reason: decision.reason, rule: decision.rule }),
-            Verdict::Ask => Err(PrepareError::NobodyToAsk { reason: decision.reason, rule: decision.rule }),
-            Verdict::Unsandboxed if policy.overlay().is_some() => {
-                let reason = format!("nothing holds changes back without walls, and {}", decision.reason);
-                Err(PrepareError::Refused { reason, rule: decision.rule })
-            }
-            Verdict::Sandbox | Verdict::Unsandboxed => Ok((policy, decision)),
-        }
     }
 
     pub(crate) fn router(&self) -> Option<&SharedRouter> {
