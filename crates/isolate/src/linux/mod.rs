@@ -14,6 +14,7 @@ mod kept;
 mod launch;
 mod layers;
 mod notes;
+mod outbox;
 mod probe;
 mod pump;
 mod sandbox;
