@@ -78,15 +78,15 @@ impl Waiting {
 
 impl Teller {
     /// Tells of something. Gives it back where nobody listens any more.
-    pub(crate) fn tell(&self, event: Event) -> Result<(), Event> {
+    pub(crate) fn tell(&self, event: Event) -> Option<Event> {
         let mut waiting = self.0.waiting();
         if waiting.is_over {
-            return Err(event);
+            return Some(event);
         }
         waiting.put(event);
         drop(waiting);
         self.0.more.notify_one();
-        Ok(())
+        None
     }
 }
 
@@ -151,10 +151,10 @@ mod tests {
     async fn nobody_who_does_not_listen_fills_the_memory() {
         let (teller, mut listener) = backlog();
         let long = "x".repeat(MOST / 100);
-        (0..200).for_each(|_| teller.tell(connection(&long)).unwrap());
+        (0..200).for_each(|_| assert_eq!(teller.tell(connection(&long)), None));
         // What is no connection is not left out, and stands where it came.
-        teller.tell(Event::Truncated { limit: 1 }).unwrap();
-        teller.tell(connection(&long)).unwrap();
+        assert_eq!(teller.tell(Event::Truncated { limit: 1 }), None);
+        assert_eq!(teller.tell(connection(&long)), None);
         let mut told = 0;
         let missed = loop {
             match listener.next().await {
@@ -168,11 +168,11 @@ mod tests {
         // It was told of those that are missing since, and there is room again.
         assert_eq!(listener.take(), Some(Event::Missed { events: 1 }));
         assert_eq!(listener.take(), None);
-        teller.tell(connection("again")).unwrap();
+        assert_eq!(teller.tell(connection("again")), None);
         assert_eq!(listener.next().await, connection("again"));
         assert_eq!(listener.0.waiting().size, 0);
         drop(listener);
-        assert_eq!(teller.tell(connection("gone")), Err(connection("gone")));
+        assert_eq!(teller.tell(connection("gone")), Some(connection("gone")));
     }
 
     #[tokio::test]
@@ -180,7 +180,7 @@ mod tests {
         let (teller, mut listener) = backlog();
         let (heard, ()) = tokio::join!(listener.next(), async {
             tokio::task::yield_now().await;
-            teller.tell(connection("one")).unwrap();
+            assert_eq!(teller.tell(connection("one")), None);
         });
         assert_eq!(heard, connection("one"));
     }

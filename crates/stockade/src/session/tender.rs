@@ -47,7 +47,7 @@ impl Ear {
     fn tell(&self, event: Event) {
         let mut hearing = self.hearing();
         let unheard = match &hearing.listener {
-            Some(listener) => listener.tell(event).err(),
+            Some(listener) => listener.tell(event),
             None => Some(event),
         };
         if let Some(event) = unheard.filter(is_about_settings) {
