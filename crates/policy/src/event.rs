@@ -76,6 +76,11 @@ pub enum Event {
         /// What it has not.
         lost: Vec<String>,
     },
+    /// Whoever follows the run did not keep up, and events are missing here.
+    Missed {
+        /// How many.
+        events: u64,
+    },
     /// Something a person should know about the run.
     Notice(Notice),
     /// The run is over. Always the last event.

@@ -50,6 +50,7 @@
 mod annotate;
 mod asking;
 mod audit;
+mod backlog;
 mod bare;
 mod bare_limits;
 mod builder;

@@ -437,12 +437,6 @@ impl Running {
         }
     }
 
-    /// Waits until the command's time has been up for so long that no reader of what it told or printed is waited
-    /// for. Never comes where it has all the time.
-    pub async fn overdue(&self) {
-        until(self.copying.overdue).await;
-    }
-
     /// Whoever was to read its output does not.
     pub(crate) fn nobody_reads(&mut self) {
         self.copying.given_up = true;

@@ -1,12 +1,15 @@
 //! `--events`: what happens, as JSON lines.
 
+use super::backlog::Backlog;
 use super::place::{Place, PlaceError};
 use crate::descriptor::{Wanted, check};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stockade::{Event, Mount, Outlet};
+use tokio::time::{Instant, timeout};
 
 /// Where events are to go.
 pub(crate) enum EventsPlace {
@@ -21,7 +24,7 @@ pub(super) struct EventLog {
     outlet: Option<Outlet>,
     /// The file they go to, if commands could change it.
     exposed: Option<PathBuf>,
-    queue: Vec<u8>,
+    backlog: Backlog,
     /// As the caller named it.
     name: String,
     /// Why not all events are there.
@@ -47,7 +50,7 @@ impl EventLog {
         let outlet = opened.and_then(|(opened, exposed)| Ok((Outlet::new(opened)?, exposed)));
         match outlet {
             Ok((outlet, exposed)) => {
-                Ok(Self { outlet: Some(outlet), exposed, queue: Vec::new(), name, fault: None })
+                Ok(Self { outlet: Some(outlet), exposed, backlog: Backlog::default(), name, fault: None })
             }
             Err(source) => Err(EventsError::Open { target: name, source }),
         }
@@ -58,40 +61,77 @@ impl EventLog {
         self.exposed.clone()
     }
 
-    /// Adds a line.
+    /// Adds a line. Where nobody reads, some are left out and that is told.
     pub(super) fn push(&mut self, event: &Event) {
-        if self.outlet.is_some() && serde_json::to_writer(&mut self.queue, event).is_ok() {
-            self.queue.push(b'\n');
+        if self.outlet.is_some() {
+            self.backlog.push(event);
         }
+    }
+
+    /// Whether anything waits to be written.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.outlet.is_some() && !self.backlog.is_empty()
     }
 
     /// Writes what was added. May be dropped and called again without losing anything.
     pub(super) async fn flush(&mut self) {
-        while !self.queue.is_empty()
-            && let Some(outlet) = &mut self.outlet
-        {
-            match outlet.write(&self.queue).await {
-                Ok(count) => drop(self.queue.drain(..count)),
+        while self.is_waiting() {
+            self.step().await;
+        }
+    }
+
+    /// Writes the rest, for as long as somebody reads.
+    pub(super) async fn finish(&mut self, patience: Patience) {
+        let end = Instant::now() + patience.in_all;
+        while self.is_waiting() {
+            let left = end.saturating_duration_since(Instant::now());
+            if timeout(patience.without_a_read.min(left), self.step()).await.is_err() {
+                return self.give_up();
+            }
+        }
+    }
+
+    /// Writes some of it.
+    async fn step(&mut self) {
+        let Some(outlet) = &mut self.outlet else { return };
+        match outlet.write(self.backlog.bytes()).await {
+            Ok(count) => self.backlog.taken(count),
+            Err(error) => {
                 // The command's own work goes on, and whoever has stopped listening knows.
-                Err(error) => {
-                    self.fault = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-                    self.give_up();
+                match error.kind() {
+                    io::ErrorKind::BrokenPipe => self.backlog = Backlog::default(),
+                    _ => self.fault = Some(error),
                 }
+                self.outlet = None;
             }
         }
     }
 
     /// What to say where not all events could be written.
     pub(super) fn fault(&self) -> Option<String> {
-        let error = self.fault.as_ref()?;
-        Some(format!("not all events are in {}: {error}", self.name))
+        let name = &self.name;
+        match (&self.fault, self.backlog.unread()) {
+            (Some(error), _) => Some(format!("not all events are in {name}: {error}")),
+            (None, 0) => None,
+            (None, 1) => Some(format!("not all events are in {name}: 1 was not read in time")),
+            (None, count) => Some(format!("not all events are in {name}: {count} were not read in time")),
+        }
     }
 
     /// Writes nothing any more.
-    pub(super) fn give_up(&mut self) {
+    fn give_up(&mut self) {
         self.outlet = None;
-        self.queue.clear();
+        self.backlog.clear();
     }
+}
+
+/// How long the end of a run waits for a reader.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// While it takes nothing.
+    pub(super) without_a_read: Duration,
+    /// Whatever it does.
+    pub(super) in_all: Duration,
 }
 
 /// An earlier command may have left a link under this name that leads to a file of ours.
@@ -142,6 +182,46 @@ mod tests {
         log.flush().await;
         let said = log.fault().unwrap_or_default();
         assert!(said.starts_with("not all events are in descriptor 7: No space left"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_read_is_not_waited_for() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut log = EventLog::open(EventsPlace::Descriptor(writer.into(), 7), &[]).unwrap();
+        log.push(&Event::Stdout { data: vec![b'x'; 100_000] });
+        log.push(&Event::Truncated { limit: 10 });
+        let begun = Instant::now();
+        let moment = Duration::from_millis(50);
+        log.finish(Patience { without_a_read: moment, in_all: Duration::from_secs(60) }).await;
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert_eq!(
+            log.fault().unwrap_or_default(),
+            "not all events are in descriptor 7: 2 were not read in time"
+        );
+        drop(reader);
+    }
+
+    /// It need not be quick.
+    #[tokio::test]
+    async fn whoever_reads_gets_the_end() {
+        let (writer, reader) = tokio::net::unix::pipe::pipe().unwrap();
+        let writer = writer.into_blocking_fd().unwrap();
+        let mut log = EventLog::open(EventsPlace::Descriptor(writer, 7), &[]).unwrap();
+        log.push(&Event::Stdout { data: vec![b'x'; 500_000] });
+        log.push(&Event::Truncated { limit: 10 });
+        let patience = Patience { without_a_read: Duration::from_secs(5), in_all: Duration::from_secs(60) };
+        let read = async {
+            let (mut all, mut piece) = (Vec::new(), vec![0; 4096 * 8]);
+            while !all.ends_with(b"\"limit\":10}\n") {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                reader.readable().await.unwrap();
+                if let Ok(count) = reader.try_read(&mut piece) {
+                    all.extend_from_slice(&piece[..count]);
+                }
+            }
+        };
+        tokio::join!(log.finish(patience), read);
+        assert_eq!(log.fault(), None);
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! `stockade run`.
 
 mod asking;
+mod backlog;
 mod closing;
 mod events;
 mod place;

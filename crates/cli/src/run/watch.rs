@@ -1,7 +1,7 @@
 //! Follows a running command to its end.
 
 use super::closing::haste_of;
-use super::events::EventLog;
+use super::events::{EventLog, Patience};
 use super::reloads::Reloads;
 use super::review::Reviewing;
 use super::shown::Shown;
@@ -15,8 +15,11 @@ use tokio::time::{Instant, sleep_until};
 /// A cancelled command is killed after two seconds; then only a reader that does not read can hold us.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long the last lines of a run that was ended may take to be read.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// How long a reader of events that takes none holds the end of a run.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// The same where a signal ended it: enough for somebody who is about to read.
+const LAST_MOMENT: Duration = Duration::from_millis(50);
 
 /// How it ended.
 pub(super) enum End {
@@ -94,27 +97,35 @@ pub(super) async fn watch(
         }
     }
     if let Some(log) = log {
-        let patience = if haste == Haste::Great { LAST_LINES } else { PATIENCE };
-        let _ = tokio::time::timeout(patience, log.flush()).await;
+        let without_a_read = if cancelled.is_some() { LAST_MOMENT } else { LAST_LINES };
+        let in_all = if haste == Haste::Great { LAST_LINES } else { PATIENCE };
+        tokio::select! {
+            () = log.finish(Patience { without_a_read, in_all }) => {}
+            _ = signals.next() => {}
+        }
     }
     end
 }
 
-/// Writes what is known, then waits for more. Output that waits for a question's end holds nothing up.
+/// Waits for more, and writes meanwhile what is known: whoever does not read is not waited for. Output that waits for
+/// a question's end holds nothing up either.
 async fn step(running: &mut Running, log: &mut Option<EventLog>, shown: &mut Shown) -> Option<Event> {
-    if let Some(log) = log {
-        tokio::select! {
-            () = log.flush() => {}
-            // Who does not read keeps nobody from hearing the end.
-            () = running.overdue() => log.give_up(),
-        }
-    }
     loop {
         tokio::select! {
             biased;
+            // First, or a command that makes events without end would keep them from being written.
+            () = flush(log) => {}
             event = running.next() => return event,
             () = shown.flush(), if !shown.is_empty() => {}
         }
+    }
+}
+
+/// Never comes where nothing waits to be written.
+async fn flush(log: &mut Option<EventLog>) {
+    match log.as_mut().filter(|log| log.is_waiting()) {
+        Some(log) => log.flush().await,
+        None => std::future::pending().await,
     }
 }
 

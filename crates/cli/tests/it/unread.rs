@@ -128,6 +128,81 @@ fn events_that_nobody_reads_do_not_hide_the_end() {
     });
 }
 
+/// Makes an event with each attempt, as fast as it can, and says that it does.
+const KNOCKING: &str = "import socket, sys
+count = 0
+while True:
+    knock = socket.socket()
+    try:
+        knock.connect(('10.77.0.%d' % (count % 200 + 20), count % 60000 + 1))
+    except OSError:
+        pass
+    knock.close()
+    count += 1
+    if count == 3000:
+        print('full', flush=True)
+";
+
+/// What a run may hold while nobody reads; with every event kept it is a few seconds to ten times as much.
+const MOST_KIB: u64 = 150 * 1024;
+
+/// Neither the time limit nor a signal, and memory has an end.
+#[test]
+fn events_that_nobody_reads_hold_up_nothing() {
+    each_caller(|world| {
+        let start = |time: &str| {
+            let (reader, writer) = pipe(world);
+            let run = world.run().opts(["--allow-domain", "x.test", "--events", "fd:9", "--timeout", time]);
+            let live = run.opts(["--", "python3", "-c", KNOCKING]).holding(writer, 9).start_words();
+            assert_eq!(live.first_output(SOON), b"full\n");
+            (reader, live)
+        };
+        for (signal, code) in [(SIGTERM, 143), (SIGINT, 130)] {
+            let (_reader, live) = start("60");
+            let begun = Instant::now();
+            kill(live.pid(), signal).unwrap();
+            ends(live, code, begun);
+            assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+        }
+        let begun = Instant::now();
+        let (_reader, live) = start("6");
+        sleep(Duration::from_secs(5).saturating_sub(begun.elapsed()));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", live.pid())).unwrap();
+        let held = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let held: u64 = held.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(held < MOST_KIB, "{held}");
+        ends(live, 137, begun);
+        assert!(begun.elapsed() < Duration::from_millis(7500), "{:?}", begun.elapsed());
+    });
+}
+
+/// Whoever reads again is told how many are missing, and gets the end.
+#[test]
+fn whoever_reads_late_is_told_what_is_missing() {
+    each_caller(|world| {
+        let (mut reader, writer) = pipe(world);
+        let run = world.run().opts(["--allow-domain", "x.test", "--events", "fd:9", "--timeout", "5"]);
+        let live = run.opts(["--", "python3", "-c", KNOCKING]).holding(writer, 9).start_words();
+        assert_eq!(live.first_output(SOON), b"full\n");
+        sleep(Duration::from_secs(2));
+        let mut told = String::new();
+        let listener = std::thread::spawn(move || reader.read_to_string(&mut told).map(|_| told));
+        live.finish(SOON).exits(137);
+        let told = listener.join().unwrap().unwrap();
+        let events: Vec<serde_json::Value> =
+            told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count() as u64;
+        let missed: u64 = events.iter().filter_map(|event| event["events"].as_u64()).sum();
+        let end = events.last().unwrap();
+        assert_eq!(end["type"], "exited");
+        // Each attempt was told or counted.
+        let attempts = end["network"]["refused"].as_u64().unwrap();
+        assert!(count("missed") > 0);
+        assert_eq!(count("connection") + missed, attempts);
+        assert_eq!(count("violation") as usize, end["violations"].as_array().unwrap().len());
+    });
+}
+
 #[test]
 fn a_sessions_command_ends_in_time_too() {
     each_caller(|world| {

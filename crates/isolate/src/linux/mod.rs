@@ -15,6 +15,7 @@ mod kept;
 mod launch;
 mod layers;
 mod notes;
+mod outbox;
 mod probe;
 mod pump;
 mod sandbox;

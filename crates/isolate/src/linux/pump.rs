@@ -2,6 +2,7 @@
 
 use super::broker::{Noted, Telling};
 use super::kept::Kept;
+use super::outbox::Outbox;
 use super::sandbox::{Heard, Job};
 use super::sys;
 use super::wire::{Order, Report};
@@ -49,7 +50,7 @@ impl Pump {
         stdin: Option<pipe::Sender>,
         terminal: Option<OwnedFd>,
     ) -> Running {
-        let (events, receiver) = mpsc::channel(EVENTS);
+        let (outbox, receiver) = Outbox::new(EVENTS);
         let (wishes, wished) = mpsc::unbounded_channel();
         let pid = self.pid;
         let follower = Follower {
@@ -61,7 +62,7 @@ impl Pump {
             limit: command.output_limit.unwrap_or(u64::MAX),
             truncated: false,
             forced: None,
-            events,
+            outbox,
             kept: Kept::default(),
             sequence: 0,
             asked: HashMap::new(),
@@ -75,7 +76,7 @@ impl Pump {
 
 struct Follower {
     pump: Pump,
-    events: mpsc::Sender<Event>,
+    outbox: Outbox,
     started: Instant,
     deadline: Option<(Instant, Duration)>,
     /// When a cancelled command is killed.
@@ -112,6 +113,8 @@ enum Woken {
     Deadline,
     Grace,
     LastResort,
+    /// For an event that waits.
+    Room,
 }
 
 #[derive(Clone, Copy)]
@@ -123,28 +126,37 @@ enum Stream {
 impl Follower {
     async fn follow(mut self, mut wishes: mpsc::UnboundedReceiver<Wish>) {
         let started = Event::Started { sandbox: self.pump.job.shared.id.clone(), pid: self.pump.pid };
-        let _ = self.events.send(started).await;
+        self.outbox.tell(started);
         for heard in std::mem::take(&mut self.pump.early) {
-            self.hear(heard).await;
+            self.hear(heard);
         }
         let mut wished_for = true;
         let (exit, usage) = loop {
             let woken = tokio::select! {
                 biased;
-                heard = self.pump.reports.recv() => Woken::Heard(heard),
+                // Before what is heard: of that a command can make as much as it likes.
                 () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
                 () = until(self.grace) => Woken::Grace,
                 () = until(self.last_resort) => Woken::LastResort,
                 wish = wishes.recv(), if wished_for => Woken::Wish(wish),
-                () = readable(self.pump.stdout.as_ref(), &self.events) => Woken::Output(Stream::Stdout),
-                () = readable(self.pump.stderr.as_ref(), &self.events) => Woken::Output(Stream::Stderr),
+                heard = self.pump.reports.recv() => Woken::Heard(heard),
+                () = self.outbox.may_pass_on() => Woken::Room,
+                () = readable(self.pump.stdout.as_ref(), &self.outbox) => Woken::Output(Stream::Stdout),
+                () = readable(self.pump.stderr.as_ref(), &self.outbox) => Woken::Output(Stream::Stderr),
             };
+            // A command that had ended before is neither late nor cancelled.
+            if matches!(woken, Woken::Deadline | Woken::Wish(_))
+                && let Some(report) = self.hear_what_waits()
+            {
+                break ended(Some(report));
+            }
             match woken {
                 Woken::Heard(None) => break ended(None),
                 Woken::Heard(Some(Heard::Report(report, _))) => break ended(Some(report)),
-                Woken::Heard(Some(heard)) => self.hear(heard).await,
+                Woken::Heard(Some(heard)) => self.hear(heard),
+                Woken::Room => self.outbox.pass_on(),
                 Woken::Output(stream) => {
-                    self.pass_on(stream).await;
+                    self.pass_on(stream);
                 }
                 Woken::Wish(Some(Wish::Signal(signal))) => self.signal(signal).await,
                 Woken::Wish(Some(Wish::Cancel(signal))) => {
@@ -152,9 +164,9 @@ impl Follower {
                     self.grace.get_or_insert(Instant::now() + GRACE);
                     self.signal(signal).await;
                 }
-                Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply).await,
+                Woken::Wish(Some(Wish::Reply(id, reply))) => self.reply(id, reply),
                 Woken::Wish(Some(Wish::Turn(told))) => {
-                    self.tell_newest().await;
+                    self.tell_newest();
                     // Who does not listen any more does not want to know.
                     let _ = told.send(self.kept.take().1);
                 }
@@ -174,8 +186,11 @@ impl Follower {
         };
         // What the command wrote before it ended is in the pipes by now; what others still hold open is
         // not waited for.
-        while self.pass_on(Stream::Stdout).await {}
-        while self.pass_on(Stream::Stderr).await {}
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            while self.pass_on(stream) {
+                self.hand_over().await;
+            }
+        }
         self.finish(exit, usage).await;
     }
 
@@ -184,45 +199,68 @@ impl Follower {
         let _ = self.pump.job.shared.send(Order::Signal { id: self.pump.job.id, signal }, &[]).await;
     }
 
-    async fn hear(&mut self, heard: Heard) {
+    /// Hears what was said until now; gives the end, where that was said.
+    fn hear_what_waits(&mut self) -> Option<Report> {
+        for _ in 0..self.pump.reports.len() {
+            match self.pump.reports.try_recv() {
+                Ok(Heard::Report(report, _)) => return Some(report),
+                Ok(heard) => self.hear(heard),
+                Err(_) => break,
+            }
+        }
+        None
+    }
+
+    /// Waits until everything told has been taken. What goes on inside is heard meanwhile, or it would pile up.
+    async fn hand_over(&mut self) {
+        while self.outbox.is_waiting() {
+            tokio::select! {
+                biased;
+                () = self.outbox.may_pass_on() => self.outbox.pass_on(),
+                Some(heard) = self.pump.reports.recv() => self.hear(heard),
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Refused(noted) => self.refused(noted).await,
+            Heard::Refused(noted) => self.refused(noted),
             Heard::RefusedOneMore => self.kept.count(),
-            Heard::Ask { id, noted } => self.ask(id, noted).await,
+            Heard::Ask { id, noted } => self.ask(id, noted),
             Heard::Report(..) => {}
         }
     }
 
     /// Something was refused.
-    async fn refused(&mut self, noted: Noted) {
+    fn refused(&mut self, noted: Noted) {
         let concern = noted.concern;
         let violation = self.told_by_broker(noted);
-        self.keep(violation, concern).await;
+        self.keep(violation, concern);
     }
 
-    async fn keep(&mut self, violation: Violation, concern: Concern) {
+    fn keep(&mut self, violation: Violation, concern: Concern) {
         if self.kept.keep(&violation, concern) == Telling::InFull {
-            let _ = self.events.send(Event::Violation(violation)).await;
+            self.outbox.tell(Event::Violation(violation));
         }
     }
 
     /// Tells of the newest of a flood, once nothing newer can come.
-    async fn tell_newest(&mut self) {
+    fn tell_newest(&mut self) {
         for violation in self.kept.untold() {
-            let _ = self.events.send(Event::Violation(violation)).await;
+            self.outbox.tell(Event::Violation(violation));
         }
     }
 
     /// A call waits. Should it be refused in the end, that is a violation.
-    async fn ask(&mut self, id: u64, noted: Noted) {
+    fn ask(&mut self, id: u64, noted: Noted) {
         let reason = noted.reason.clone();
         let violation = self.told_by_broker(noted);
         let Some(known) = self.new_question() else {
             self.pump.job.shared.reply(id, Reply::Deny);
-            return self.keep(violation, Concern::default()).await;
+            return self.keep(violation, Concern::default());
         };
         self.asked.insert(known, Standing { id, violation: violation.clone() });
-        let _ = self.events.send(Event::Ask(Ask { id: known, violation, reason })).await;
+        self.outbox.tell(Event::Ask(Ask { id: known, violation, reason }));
     }
 
     /// A number that nobody can foresee: whatever was said before a question was put answers another.
@@ -231,13 +269,13 @@ impl Follower {
         (!self.asked.contains_key(&number)).then_some(number)
     }
 
-    async fn reply(&mut self, id: u64, reply: Reply) {
+    fn reply(&mut self, id: u64, reply: Reply) {
         // Answered twice, or never asked.
         let Some(Standing { id: inner, violation }) = self.asked.remove(&id) else { return };
         self.pump.job.shared.reply(inner, reply);
-        let _ = self.events.send(Event::Answered { id, reply }).await;
+        self.outbox.tell(Event::Answered { id, reply });
         if reply == Reply::Deny {
-            self.keep(violation, Concern::default()).await;
+            self.keep(violation, Concern::default());
         }
     }
 
@@ -272,13 +310,13 @@ impl Follower {
             self.forced = Some(Exit::TimedOut);
             let subject = format!("maxExecutionTime {} ms", limit.as_millis());
             let violation = self.violation(subject);
-            self.keep(violation, Concern::default()).await;
+            self.keep(violation, Concern::default());
         }
         self.kill_all().await;
     }
 
     /// Passes on one piece of output. False when there is none right now.
-    async fn pass_on(&mut self, stream: Stream) -> bool {
+    fn pass_on(&mut self, stream: Stream) -> bool {
         let pipe = match stream {
             Stream::Stdout => &mut self.pump.stdout,
             Stream::Stderr => &mut self.pump.stderr,
@@ -305,16 +343,16 @@ impl Follower {
             *left -= fits as u64;
             if cut && !self.truncated {
                 self.truncated = true;
-                self.send_output(stream, data).await;
-                let _ = self.events.send(Event::Truncated { limit: self.limit }).await;
+                self.send_output(stream, data);
+                self.outbox.tell(Event::Truncated { limit: self.limit });
                 return true;
             }
         }
-        self.send_output(stream, data).await;
+        self.send_output(stream, data);
         true
     }
 
-    async fn send_output(&self, stream: Stream, data: Vec<u8>) {
+    fn send_output(&mut self, stream: Stream, data: Vec<u8>) {
         if data.is_empty() {
             return;
         }
@@ -323,16 +361,16 @@ impl Follower {
             Stream::Stderr => Event::Stderr { data },
         };
         // A reader that is gone loses its output; the command is drained all the same.
-        let _ = self.events.send(event).await;
+        self.outbox.tell(event);
     }
 
     /// Nobody hears a question any more once the command is over.
-    async fn close(&mut self) {
+    fn close(&mut self) {
         self.pump.reports.close();
         while let Ok(heard) = self.pump.reports.try_recv() {
             match heard {
                 Heard::Ask { id, .. } => self.pump.job.shared.reply(id, Reply::Deny),
-                heard => self.hear(heard).await,
+                heard => self.hear(heard),
             }
         }
         for standing in std::mem::take(&mut self.asked).into_values() {
@@ -341,8 +379,8 @@ impl Follower {
     }
 
     async fn finish(mut self, exit: Exit, usage: Usage) {
-        self.close().await;
-        self.tell_newest().await;
+        self.close();
+        self.tell_newest();
         let exit = self.forced.unwrap_or(exit);
         // What was refused last is what a command that failed is likely to have failed of.
         let failed = exit.status() != 0 && !matches!(exit, Exit::Cancelled { .. });
@@ -373,7 +411,8 @@ impl Follower {
             review: None,
             enforcement,
         };
-        let _ = self.events.send(Event::Exited(Box::new(outcome))).await;
+        self.outbox.tell(Event::Exited(Box::new(outcome)));
+        self.hand_over().await;
     }
 
     fn violation(&mut self, subject: String) -> Violation {
@@ -416,10 +455,9 @@ async fn until(at: Option<Instant>) {
 }
 
 /// Ready when there is output and room for an event.
-async fn readable(pipe: Option<&pipe::Receiver>, events: &mpsc::Sender<Event>) {
+async fn readable(pipe: Option<&pipe::Receiver>, outbox: &Outbox) {
     let Some(pipe) = pipe else { return std::future::pending().await };
-    // Without room for an event the output waits in the pipe, and so does the command. A reader that is
-    // gone (an error here) holds nothing up.
-    let _ = events.reserve().await;
+    // Without room for an event the output waits in the pipe, and so does the command.
+    outbox.has_room().await;
     let _ = pipe.readable().await;
 }

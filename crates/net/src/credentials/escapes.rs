@@ -1,5 +1,7 @@
 //! How one letter of a value may be written in the place of itself.
 
+use super::names::by_name;
+
 /// How far something that was read is one letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelled {
@@ -16,46 +18,12 @@ pub(super) enum Spelled {
 /// The longest escape: a name that pages have for a letter, with its `&` written as JSON for pages does.
 pub(super) const LONGEST: usize = 16;
 
+/// `u` and four digits.
+const UNIT: usize = 5;
+
 /// Ways to write the `&` of an escape that was escaped again: in pages, and in strings behind a backslash.
 const AGAIN_IN_PAGES: [&[u8]; 3] = [b"amp;", b"#38;", b"#x26;"];
 const AGAIN_IN_STRINGS: [&[u8]; 2] = [b"u0026", b"x26"];
-
-/// Names that pages have for letters.
-const NAMES: [(char, &str); 33] = [
-    ('&', "amp;"),
-    ('<', "lt;"),
-    ('>', "gt;"),
-    ('"', "quot;"),
-    ('\'', "apos;"),
-    ('/', "sol;"),
-    ('=', "equals;"),
-    ('+', "plus;"),
-    ('`', "grave;"),
-    ('!', "excl;"),
-    ('#', "num;"),
-    ('$', "dollar;"),
-    ('%', "percnt;"),
-    ('(', "lpar;"),
-    (')', "rpar;"),
-    ('*', "ast;"),
-    (',', "comma;"),
-    ('.', "period;"),
-    (':', "colon;"),
-    (';', "semi;"),
-    ('?', "quest;"),
-    ('@', "commat;"),
-    ('[', "lsqb;"),
-    ('[', "lbrack;"),
-    ('\\', "bsol;"),
-    (']', "rsqb;"),
-    (']', "rbrack;"),
-    ('^', "hat;"),
-    ('_', "lowbar;"),
-    ('{', "lcub;"),
-    ('|', "verbar;"),
-    ('}', "rcub;"),
-    ('\n', "newline;"),
-];
 
 /// Whether an escape may begin with this byte.
 pub(super) fn may_begin(byte: u8) -> bool {
@@ -172,23 +140,38 @@ fn in_octal(digits: &[u8], value: &[u8]) -> Spelled {
     }
 }
 
-/// `u` and four digits; for letters that take it `\u` and four digits more.
+/// `u` and four digits; for letters that take it `\u` and four digits more. Where the whole was escaped again there
+/// are more backslashes than one between them.
 fn in_json(read: &[u8], sign: char) -> Spelled {
     let mut units = [0; 2];
     let units = sign.encode_utf16(&mut units);
-    let fits = read.iter().zip(1..).all(|(byte, at)| match (at % 6, units.get(at / 6)) {
-        (0, Some(_)) => *byte == b'\\',
-        (1, Some(_)) => byte.eq_ignore_ascii_case(&b'u'),
-        (2, Some(unit)) => is_digit(*byte, u32::from(*unit), 3),
-        (3, Some(unit)) => is_digit(*byte, u32::from(*unit), 2),
-        (4, Some(unit)) => is_digit(*byte, u32::from(*unit), 1),
-        (_, Some(unit)) => is_digit(*byte, u32::from(*unit), 0),
-        (_, None) => false,
-    });
+    let (first, mut second) = read.split_at(read.len().min(UNIT));
+    while second.starts_with(b"\\\\") {
+        second = &second[1..];
+    }
+    let fits = match (&*units, second) {
+        ([unit, ..], []) => is_unit(first, *unit),
+        ([high, low], [b'\\', second @ ..]) => is_unit(first, *high) && is_unit(second, *low),
+        _ => false,
+    };
     match fits {
-        true if read.len() + 1 == 6 * units.len() => Spelled::Whole(sign.len_utf8()),
+        true if first.len() + second.len() == UNIT + (units.len() - 1) * (UNIT + 1) => {
+            Spelled::Whole(sign.len_utf8())
+        }
         true => Spelled::Begun,
         false => Spelled::No,
+    }
+}
+
+/// Whether this is `u` and the digits of one half of a letter, as far as it goes.
+fn is_unit(read: &[u8], unit: u16) -> bool {
+    match read {
+        [] => true,
+        [b'u' | b'U', digits @ ..] => {
+            digits.len() < UNIT
+                && digits.iter().zip([3, 2, 1, 0]).all(|(digit, place)| is_digit(*digit, unit.into(), place))
+        }
+        _ => false,
     }
 }
 
@@ -215,17 +198,6 @@ fn numbered(digits: &[u8], base: u32, end: u8, sign: char) -> Spelled {
         (Some(number), false) if number <= u32::from(sign) => Spelled::Begun,
         _ => Spelled::No,
     }
-}
-
-/// The name of a letter, as pages write it after `&`.
-fn by_name(read: &[u8], sign: char) -> Spelled {
-    let names = NAMES.iter().filter(|(known, _)| *known == sign).map(|(_, name)| name.as_bytes());
-    names.fold(Spelled::No, |spelled, name| match name.get(..read.len()) {
-        Some(start) if !start.eq_ignore_ascii_case(read) => spelled,
-        Some(start) if start.len() == name.len() => Spelled::Whole(sign.len_utf8()),
-        Some(_) => Spelled::Begun,
-        None => spelled,
-    })
 }
 
 #[cfg(test)]
@@ -283,8 +255,8 @@ mod tests {
             ("\\", &["&bsol;", "%5c"]),
             ("\n", &["\\n", "%0A", "&#10;"]),
             ("[", &["&lsqb;", "&lbrack;"]),
-            ("é", &["\\u00e9", "&#233;"]),
-            ("😀", &["\\ud83d\\ude00", "&#128512;"]),
+            ("é", &["\\u00e9", "\\\\u00e9", "&#233;", "&eacute;", "&amp;eacute;", "\\u0026eacute;"]),
+            ("😀", &["\\ud83d\\ude00", "\\\\ud83d\\\\ude00", "&#128512;"]),
         ] {
             for read in all {
                 let value = format!("{value}more");
@@ -324,6 +296,9 @@ mod tests {
             ("\\n", "n"),
             ("&#66;", "A"),
             ("&lt;", ">"),
+            ("&Eacute;", "é"),
+            ("\\ud83d\\ude01", "😀"),
+            ("\\ud83d\\\\x", "😀"),
             ("&ampx", "&"),
             ("&amp;x", "x"),
             ("\\&#119;", "w"),

@@ -8,6 +8,7 @@ mod aws;
 mod escapes;
 mod frames;
 mod inject;
+mod names;
 mod needles;
 mod place;
 mod replace;

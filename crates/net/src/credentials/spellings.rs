@@ -82,24 +82,53 @@ fn written(real: &[u8], stand_in: &[u8]) -> Vec<Value> {
 }
 
 /// As it stands in documents that are encoded whole.
-fn in_json(real: &[u8]) -> [Zeroizing<Vec<u8>>; 3] {
+fn in_json(real: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
     let mut plain = Zeroizing::new(Vec::new());
     Place::Json.write(real, &mut plain);
-    let with = |escape: fn(u8) -> Option<&'static [u8]>| {
-        let mut text = Zeroizing::new(Vec::new());
-        for byte in plain.iter() {
-            text.extend_from_slice(escape(*byte).unwrap_or(&[*byte]));
-        }
-        text
-    };
-    let slashes = with(|byte| (byte == b'/').then_some(b"\\/"));
-    let for_pages = with(|byte| match byte {
+    let (small, capital) = (
+        in_ascii(&plain, |unit| format!("\\u{unit:04x}")),
+        in_ascii(&plain, |unit| format!("\\u{unit:04X}")),
+    );
+    let slashes: Signs = |byte| (byte == b'/').then_some(b"\\/");
+    let for_pages: Signs = |byte| match byte {
         b'<' => Some(b"\\u003c"),
         b'>' => Some(b"\\u003e"),
         b'&' => Some(b"\\u0026"),
         _ => None,
-    });
-    [plain, slashes, for_pages]
+    };
+    let mut all = Vec::new();
+    for letters in [plain, small, capital] {
+        for signs in [|_| None, slashes, for_pages] {
+            let mut text = Zeroizing::new(Vec::new());
+            for byte in letters.iter() {
+                text.extend_from_slice(signs(*byte).unwrap_or(&[*byte]));
+            }
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    all
+}
+
+/// How signs are escaped that need not be.
+type Signs = fn(u8) -> Option<&'static [u8]>;
+
+/// With every letter outside of ASCII in its escape.
+fn in_ascii(text: &[u8], escape: fn(u16) -> String) -> Zeroizing<Vec<u8>> {
+    let mut all = Zeroizing::new(Vec::new());
+    for chunk in text.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match u8::try_from(letter).ok().filter(u8::is_ascii) {
+                Some(byte) => all.push(byte),
+                None => {
+                    letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| all.extend(escape(*unit).bytes()))
+                }
+            }
+        }
+        all.extend(chunk.invalid());
+    }
+    all
 }
 
 /// Base64, wherever in an encoded text the value begins. Letters that depend on what stands beside the value

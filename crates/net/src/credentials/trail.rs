@@ -30,17 +30,7 @@ impl Trail {
     pub(super) fn step(self, value: &Value, byte: u8, next: &mut Vec<Self>) {
         let Some(letter) = value.text.get(self.read).copied() else { return };
         match value.written {
-            Written::InLines => {
-                let between = &self.escape[..self.length];
-                if byte == letter && (between.is_empty() || BREAKS.contains(&between)) {
-                    next.push(self.after(1));
-                } else if self.read > 0 {
-                    let is_break = |longer: &Self| {
-                        BREAKS.iter().any(|known| known.starts_with(&longer.escape[..longer.length]))
-                    };
-                    next.extend(self.escaped(byte).filter(is_break));
-                }
-            }
+            Written::InLines => self.step_in_lines(letter, byte, next),
             Written::InHexadecimal => {
                 let is_second = self.escape[..self.length].last().is_some_and(u8::is_ascii_hexdigit);
                 let is_between = self.length == 0 && self.read > 0 && b": -\n".contains(&byte);
@@ -70,11 +60,40 @@ impl Trail {
         }
     }
 
+    /// Follows an encoded text: a letter, or what stands between two lines, or the escape of a sign.
+    fn step_in_lines(self, letter: u8, byte: u8, next: &mut Vec<Self>) {
+        let between = &self.escape[..self.length];
+        let is_between_lines = BREAKS.contains(&between);
+        if between.is_empty() || is_between_lines {
+            if byte == letter {
+                return next.push(self.after(1));
+            }
+            // However far the next line is indented.
+            if is_between_lines && matches!(byte, b' ' | b'\t') {
+                return next.push(self);
+            }
+        }
+        let may_be_escaped = matches!(letter, b'/' | b'+');
+        if is_between_lines && may_be_escaped && escapes::may_begin(byte) {
+            return next.extend(self.after(0).escaped(byte));
+        }
+        let Some(longer) = self.escaped(byte) else { return };
+        let read = &longer.escape[..longer.length];
+        let is_break = self.read > 0 && BREAKS.iter().any(|known| known.starts_with(read));
+        match if may_be_escaped { spelled(read, &[letter]) } else { Spelled::No } {
+            Spelled::Whole(count) => next.push(longer.after(count)),
+            Spelled::Begun | Spelled::WholeOrBegun(_) => next.push(longer.shortened()),
+            Spelled::No if is_break => next.push(longer),
+            Spelled::No => {}
+        }
+    }
+
     /// The bytes that may come next, and some more.
     pub(super) fn candidates(&self, value: &Value) -> Vec<u8> {
         let letter = value.text.get(self.read).copied();
         let others: &[u8] = match value.written {
-            Written::InLines => b"\r\n\\rn",
+            Written::InLines if self.length == 0 => b"\r\n%\\&",
+            Written::InLines => return (0..=u8::MAX).collect(),
             Written::InHexadecimal => b"0123456789abcdefABCDEF: -\n",
             Written::Freely if self.length == 0 => b"+%\\&",
             Written::Freely => return (0..=u8::MAX).collect(),
@@ -107,6 +126,10 @@ impl Trail {
     /// goes on as it would by itself. Else each backslash of a long row would begin an escape of its own, and all
     /// of them would be followed. Of a row before the first letter only the end belongs to the value.
     fn shortened(mut self) -> Self {
+        // The same between the halves of a letter that takes two escapes.
+        if self.length > 2 && self.escape[..self.length].ends_with(b"\\\\") {
+            self.length -= 1;
+        }
         if self.escape[..self.length].starts_with(b"\\\\") {
             self.escape.copy_within(1..self.length, 0);
             self.length -= 1;

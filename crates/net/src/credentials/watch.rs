@@ -23,7 +23,7 @@ pub(super) struct Value {
 pub(super) enum Written {
     /// Each letter as itself or in any escape.
     Freely,
-    /// As it is, on one line or several.
+    /// As it is, on one line or several, which may be indented, with its signs escaped or not.
     InLines,
     /// Two digits for each byte, with or without something between them.
     InHexadecimal,
@@ -109,20 +109,31 @@ impl Watch {
         let value = &self.values[sighting.number];
         let range = place(sighting.start)..place(sighting.end);
         let mut cover = value.cover.iter().cycle().skip(before % value.cover.len().max(1));
-        let mut is_after_backslash = false;
-        for byte in &mut text[range] {
+        let text = &mut text[range];
+        for at in 0..text.len() {
             // What stands between letters stays.
-            let is_letter = match value.written {
-                Written::Freely => true,
-                Written::InHexadecimal => byte.is_ascii_hexdigit(),
-                Written::InLines => !is_after_backslash && !b"\r\n\\".contains(byte),
+            let is_letter = match (value.written, text[at]) {
+                (Written::Freely, _) => true,
+                (Written::InHexadecimal, byte) => byte.is_ascii_hexdigit(),
+                (Written::InLines, b'\r' | b'\n' | b' ' | b'\t') => false,
+                (Written::InLines, b'\\') => !is_line_end(text.get(at + 1)),
+                (Written::InLines, byte) => !(is_line_end(Some(&byte)) && ends_with_backslash(&text[..at])),
             };
-            is_after_backslash = *byte == b'\\';
             if is_letter {
-                *byte = cover.next().copied().unwrap_or_default();
+                text[at] = cover.next().copied().unwrap_or_default();
             }
         }
     }
+}
+
+/// Whether this, behind a backslash, is a line end in a JSON string.
+fn is_line_end(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| b"nr".contains(byte))
+}
+
+/// Whether a backslash comes before it that was left: those of escaped signs have been covered.
+fn ends_with_backslash(text: &[u8]) -> bool {
+    text.last() == Some(&b'\\')
 }
 
 #[cfg(test)]
@@ -130,8 +141,12 @@ mod tests {
     use super::*;
 
     fn watch(text: &str) -> Watch {
+        watch_written(text, Written::Freely)
+    }
+
+    fn watch_written(text: &str, written: Written) -> Watch {
         let text = Zeroizing::new(text.as_bytes().to_vec());
-        Watch::new(vec![Value { text, written: Written::Freely, cover: b"#".to_vec() }])
+        Watch::new(vec![Value { text, written, cover: b"#".to_vec() }])
     }
 
     /// What is left of a text when everything is covered.
@@ -154,6 +169,21 @@ mod tests {
                 let most = if value.contains('\\') { 3 * value.len() } else { 2 };
                 assert!(course.trails.len() <= most, "{} of {piece:?} for {value}", course.trails.len());
             }
+        }
+    }
+
+    /// The same in an encoded text, whose signs may be escaped, and however far lines are indented.
+    #[test]
+    fn rows_in_an_encoded_text_are_followed_once() {
+        for value in ["/+ab", "ab/+", "++++//+/"] {
+            let watch = watch_written(value, Written::InLines);
+            for piece in ["\\", "\\\\\\n", "%25", "\\u", "&amp;", "\n ", "+", "/\\n", "a\n"] {
+                let mut course = Course::default();
+                watch.read(&mut course, piece.repeat(20_000).as_bytes());
+                assert!(course.trails.len() <= 2 * value.len(), "{} of {piece:?}", course.trails.len());
+            }
+            let far = format!("{}\n{}{}", &value[..2], " ".repeat(10_000), &value[2..]);
+            assert_eq!(watch.read(&mut Course::default(), far.as_bytes()).len(), 1, "{value}");
         }
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Words {
     letters: usize,
     /// Hexadecimal digits that were read last.
     digits: usize,
-    /// Whether the last byte is within the end of an encoded line.
+    /// Whether the last byte is within the end of an encoded line, or before the beginning of the next.
     is_line_end: bool,
 }
 
@@ -70,12 +70,25 @@ impl Words {
 
     fn step(&mut self, reach: Reach, byte: u8) {
         self.at += 1;
+        // Most are like this, and nothing more is to be known about them.
+        if self.is_line_end || byte == b'\\' || is_space(byte) {
+            self.step_between(reach, byte);
+        }
+        let is_letter = byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte);
+        self.letters = if is_letter { self.letters + 1 } else { 0 };
+        self.digits = if byte.is_ascii_hexdigit() { self.digits + 1 } else { 0 };
+        self.last = Some(byte);
+    }
+
+    /// At the end of a word or a line.
+    fn step_between(&mut self, reach: Reach, byte: u8) {
         let goes_on = match byte {
             b'\r' => self.letters >= SHORTEST_LINE,
             b'\n' => self.letters >= SHORTEST_LINE || (self.is_line_end && self.last == Some(b'\r')),
-            // Two digits for each byte, and a space between them.
-            b' ' => self.digits == 2,
-            byte => !is_space(byte),
+            // The next line is indented; or two digits for each byte, and a space between them.
+            b' ' => self.is_line_end || self.digits == 2,
+            b'\t' => self.is_line_end,
+            _ => true,
         };
         if !goes_on {
             self.starts.push_back(self.at);
@@ -83,11 +96,14 @@ impl Words {
                 self.starts.pop_front();
             }
         }
-        self.is_line_end = goes_on && matches!(byte, b'\r' | b'\n');
-        let is_letter = byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte);
-        self.letters = if is_letter { self.letters + 1 } else { 0 };
-        self.digits = if byte.is_ascii_hexdigit() { self.digits + 1 } else { 0 };
-        self.last = Some(byte);
+        self.is_line_end = match byte {
+            b'\r' | b'\n' => goes_on,
+            b' ' | b'\t' => self.is_line_end,
+            // As it is in a JSON string.
+            b'\\' => self.is_line_end || self.letters >= SHORTEST_LINE,
+            b'r' | b'n' => self.is_line_end && self.last == Some(b'\\'),
+            _ => false,
+        };
     }
 }
 
@@ -133,6 +149,11 @@ mod tests {
             assert_eq!(waits(0, &format!("text {lines}")), lines);
             assert_eq!(waits(0, &format!("{lines}{line_end}")), "");
             assert_eq!(waits(0, &format!("{line}{line_end}{line_end}")), "");
+        }
+        for line_end in ["\n", "\r\n", "\\n", "\\r\\n"] {
+            let indented = format!("{line}{line_end}  \t{line}{line_end}  \tQU");
+            assert_eq!(waits(0, &format!("text {indented}")), indented);
+            assert_eq!(waits(0, &format!("{indented}{line_end}  ")), "");
         }
         assert_eq!(waits(0, &"x".repeat(1000)).len(), 420);
         assert_eq!(waits(0, &format!("{} y", "x".repeat(1000))), "y");

@@ -137,10 +137,15 @@ fn strayed(stray: &Stray, channel: Channel, plan: &GatewayPlan) -> NetRefusal {
         (false, Some(_)) if plaintext && to.port == 80 => {
             format!("the stand-in of {name} was sent to {to} outside TLS, where it is not replaced")
         }
-        (false, Some(port)) => format!(
-            "the stand-in of {name} was sent to {to}, and its injectHosts list {} for port {port} only; an \
-             entry without a port means 443",
-            to.host
+        (false, Some(_)) => format!(
+            "the stand-in of {name} was sent to {to}, and its injectHosts list {} for {} only; an entry \
+             without a port means {}",
+            to.host,
+            in_words(ports.iter().flatten()),
+            match plan.plaintext_credentials {
+                Switch::Refused => "443",
+                Switch::Allowed => "443 and 80",
+            },
         ),
         _ => stray.to_string(),
     };
@@ -152,6 +157,21 @@ fn strayed(stray: &Stray, channel: Channel, plan: &GatewayPlan) -> NetRefusal {
         _ => None,
     };
     NetRefusal { suggestion, ..refusal(to, Cause::StandIn, reason, None) }
+}
+
+/// Ports as people list them, each once.
+fn in_words<'a>(ports: impl Iterator<Item = &'a u16>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for port in ports.map(u16::to_string) {
+        if !words.contains(&port) {
+            words.push(port);
+        }
+    }
+    match words.split_last() {
+        Some((last, [])) => format!("port {last}"),
+        Some((last, others)) => format!("ports {} and {last}", others.join(", ")),
+        None => "no port".to_owned(),
+    }
 }
 
 /// Whether a secret of this name comes from there; a claim of a token has its own name behind it.

@@ -19,6 +19,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
@@ -154,6 +155,8 @@ fn answering(
 
 /// Runs a connection until it ends, or the policy says so.
 async fn until_closed(road: &Road, connection: impl Future) {
+    // Here, so that it is there when the end is told: the stream is broken off, or not, when it is dropped.
+    let mut connection = pin!(connection);
     tokio::select! {
         biased;
         () = closed(&road.kind) => {
@@ -162,7 +165,7 @@ async fn until_closed(road: &Road, connection: impl Future) {
                 gate.break_off();
             }
         }
-        _ = connection => {}
+        _ = &mut connection => {}
     }
 }
 

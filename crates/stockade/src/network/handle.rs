@@ -3,6 +3,7 @@
 use super::NetworkError;
 use super::equip::Equipment;
 use super::witness::{Attending, Reporter};
+use crate::backlog::Listener;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,7 +11,6 @@ use std::sync::{Arc, Weak};
 use stockade_isolate::{BoxFuture, DoorSocketKind, Sandbox, Teller};
 use stockade_net::{Door, DoorKind, Gateway, GatewayOptions, Inward, Witness};
 use stockade_policy::{Event, GatewayPlan, HostStatistics, NetworkStatistics, Publish};
-use tokio::sync::mpsc;
 
 /// Hosts in a report; the rest is in the sums.
 const LISTED: usize = 20;
@@ -19,7 +19,7 @@ const LISTED: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Opened {
     handle: NetworkHandle,
-    records: mpsc::Receiver<Event>,
+    records: Listener,
     plan: GatewayPlan,
 }
 
@@ -90,18 +90,12 @@ impl Opened {
 
     /// The next record. Never ends; may be dropped and called again.
     pub(crate) async fn next(&mut self) -> Event {
-        match self.records.recv().await {
-            Some(event) => event,
-            None => std::future::pending().await,
-        }
+        self.records.next().await
     }
 
     /// The sums, and the records nobody has read.
     pub(crate) fn into_sums(mut self) -> (NetworkStatistics, VecDeque<Event>) {
-        let mut last = VecDeque::new();
-        while let Ok(event) = self.records.try_recv() {
-            last.push_back(event);
-        }
+        let last = std::iter::from_fn(|| self.records.take()).collect();
         (self.handle.statistics(), last)
     }
 }

@@ -1,31 +1,29 @@
 //! What the gateway tells becomes part of the run's events and of its outcome.
 
+use crate::backlog::{self, Listener, backlog};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
 use stockade_isolate::{Attendant, Concern, NetNote, Teller, TurnedAway};
 use stockade_net::{BoxFuture, Gateway, NetRecord, Witness};
 use stockade_policy::{Cause, Connection, ConnectionVerdict, Event, NetRefusal, Reply, Via};
-use tokio::sync::mpsc;
-
-/// Records that wait for whoever reads a run's events. What comes beyond is in the sums only.
-const MOST_WAITING: usize = 4096;
 
 /// Passes on what the gateway says.
 pub(super) struct Reporter {
     teller: Teller,
     sandbox: String,
-    records: mpsc::Sender<Event>,
+    /// What comes in greater numbers than anybody reads is in the sums only.
+    records: backlog::Teller,
 }
 
 impl Reporter {
-    pub(super) fn new(teller: Teller, sandbox: &str) -> (Self, mpsc::Receiver<Event>) {
-        let (records, told) = mpsc::channel(MOST_WAITING);
+    pub(super) fn new(teller: Teller, sandbox: &str) -> (Self, Listener) {
+        let (records, told) = backlog();
         (Self { teller, sandbox: sandbox.to_owned(), records }, told)
     }
 
     fn tell(&self, connection: Connection) {
         // Nobody has to read them.
-        let _ = self.records.try_send(Event::Connection(Box::new(connection)));
+        let _ = self.records.tell(Event::Connection(Box::new(connection)));
     }
 }
 

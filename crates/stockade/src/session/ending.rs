@@ -80,7 +80,7 @@ impl Live {
     /// Puts everything into an outcome.
     pub(super) fn finish(&mut self, exit: Exit) {
         self.walls.ear.be_deaf();
-        while let Ok(event) = self.side.try_recv() {
+        while let Some(event) = self.side.take() {
             self.tell(event);
         }
         // Which of our signals it was is of no use to anybody.

@@ -11,6 +11,7 @@ use super::seat::Seat;
 use super::shell::{Pipes, Shell};
 use super::stop::{Begun, SIGKILL, Stopping};
 use super::walls::Walls;
+use crate::backlog::Listener;
 use crate::records::Recorder;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -57,7 +58,7 @@ pub(super) struct Live {
     /// What is to be told next.
     pub(super) queue: VecDeque<Event>,
     /// What happens beside it.
-    pub(super) side: mpsc::UnboundedReceiver<Event>,
+    pub(super) side: Listener,
     /// What the command after it will print to.
     pub(super) next: Option<Pipes>,
     /// Absent once everything was taken.
@@ -257,7 +258,7 @@ impl Live {
         let (channel, tender, pid) = (&mut shell.channel, &mut shell.tender, shell.pid);
         tokio::select! {
             biased;
-            Some(event) = self.side.recv() => Woken::Side(Box::new(event)),
+            event = self.side.next() => Woken::Side(Box::new(event)),
             Some(signal) = self.cancelled.recv() => Woken::Cancel(signal),
             () = until(self.deadline.map(|(at, _)| at)) => Woken::Deadline,
             () = until(self.stopping.as_ref().map(|stopping| stopping.look)) => Woken::Stopping,

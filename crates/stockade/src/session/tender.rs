@@ -3,6 +3,7 @@
 
 use super::told::is_about_settings;
 use crate::asking::{Desk, Waiting};
+use crate::backlog::{Listener, Teller, backlog};
 use crate::network::Opened;
 use crate::reload::Following;
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ pub(super) struct Ear(Mutex<Hearing>);
 
 #[derive(Debug, Default)]
 struct Hearing {
-    listener: Option<mpsc::UnboundedSender<Event>>,
+    listener: Option<Teller>,
     missed: VecDeque<Event>,
 }
 
@@ -32,10 +33,10 @@ impl Ear {
     }
 
     /// Events go here from now on.
-    pub(super) fn listen(&self) -> mpsc::UnboundedReceiver<Event> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        self.hearing().listener = Some(sender);
-        receiver
+    pub(super) fn listen(&self) -> Listener {
+        let (teller, listener) = backlog();
+        self.hearing().listener = Some(teller);
+        listener
     }
 
     /// And from now on to nobody.
@@ -46,7 +47,7 @@ impl Ear {
     fn tell(&self, event: Event) {
         let mut hearing = self.hearing();
         let unheard = match &hearing.listener {
-            Some(listener) => listener.send(event).err().map(|error| error.0),
+            Some(listener) => listener.tell(event),
             None => Some(event),
         };
         if let Some(event) = unheard.filter(is_about_settings) {

@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod frames;
 mod heads;
+mod letters;
 mod pieces;
 mod signatures;
 mod silence;

@@ -66,6 +66,30 @@ async fn answers_under_way_are_broken_off() {
     }
 }
 
+/// An answer whose end is that of the connection, and one whose length is known, of a host that is on no list any more.
+#[tokio::test]
+async fn answers_of_hosts_that_are_no_longer_allowed_are_broken_off() {
+    const UNTIL_CLOSED: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf";
+    for plan in plans() {
+        for (answer, proxy) in [(HALF, false), (HALF, true), (UNTIL_CLOSED, false), (UNTIL_CLOSED, true)] {
+            let (port, _) = parrot(answer).await;
+            let at = format!("a.test:{port}");
+            let (mut client, _witness, ward) = match proxy {
+                true => proxied(plan.clone()).await,
+                false => admitted(plan.clone(), &at).await,
+            };
+            let to = if proxy { format!("http://{at}") } else { String::new() };
+            // In the older version no pieces are counted.
+            until(&mut client, format!("GET {to}/1 HTTP/1.0\r\nHost: {at}\r\n\r\n"), "half").await;
+            let removed = GatewayPlan { allowed: self::plan(&["b.test"]).allowed, ..plan.clone() };
+            ward.change(Arc::new(removed)).unwrap();
+            let ended = timeout(PATIENCE, client.read(&mut [0; 64])).await.unwrap();
+            let said = String::from_utf8_lossy(answer);
+            assert!(ended.is_err(), "a clean end: {said}, proxy {proxy}, {:?}", plan.strip_response_headers);
+        }
+    }
+}
+
 #[tokio::test]
 async fn requests_that_wait_for_their_answer_end() {
     for plan in plans() {

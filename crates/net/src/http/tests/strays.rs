@@ -9,8 +9,18 @@ use stockade_policy::{Cause, CredentialPlan, CredentialSource, DomainPattern, Ga
 
 /// The reason and the suggestion for a stand-in in a request without TLS, of a secret for `hosts`.
 async fn told(proxy: bool, hosts: fn(u16) -> String) -> (u16, String, Option<String>) {
+    told_with(proxy, |port| vec![hosts(port)], Switch::Refused).await
+}
+
+/// The same with what is said about requests without TLS.
+async fn told_with(
+    proxy: bool,
+    hosts: impl Fn(u16) -> Vec<String>,
+    plaintext: Switch,
+) -> (u16, String, Option<String>) {
     let port = origin().await;
-    let inject_hosts = vec![DomainPattern::parse_allowed(&hosts(port)).unwrap()];
+    let inject_hosts: Vec<DomainPattern> =
+        hosts(port).iter().map(|host| DomainPattern::parse_allowed(host).unwrap()).collect();
     let stand_in = StandIn::mint().unwrap();
     let entry = VaultEntry {
         name: "TOKEN".into(),
@@ -27,8 +37,9 @@ async fn told(proxy: bool, hosts: fn(u16) -> String) -> (u16, String, Option<Str
         mask_duplicates: Switch::Refused,
         rule: rule("a.test").rule,
     };
-    let plan = GatewayPlan { credentials: vec![credential], ..plan(&["127.0.0.1"]) };
-    let vault = Arc::new(Vault::new(vec![entry], vec![], Switch::Refused));
+    let credentials = vec![credential];
+    let plan = GatewayPlan { credentials, plaintext_credentials: plaintext, ..plan(&["127.0.0.1"]) };
+    let vault = Arc::new(Vault::new(vec![entry], vec![], plaintext));
     let witness = Recorder::new();
     let (_gateway, mut client) = witnessed(plan, &witness, None, Some(vault)).await;
     let at = format!("127.0.0.1:{port}");
@@ -57,5 +68,16 @@ async fn a_stand_in_outside_tls_is_told_of_on_every_road() {
         let (_, reason, suggestion) = told(proxy, |port| format!("127.0.0.1:{port}")).await;
         assert!(reason.ends_with("outside TLS, where it is not replaced"), "{reason}");
         assert!(suggestion.is_some_and(|text| text.contains("allowPlaintextInject")));
+    }
+}
+
+/// With `allowPlaintextInject` an entry without a port means two.
+#[tokio::test]
+async fn all_ports_of_a_host_are_named() {
+    let both = |_: u16| vec!["127.0.0.1:443".into(), "127.0.0.1:80".into()];
+    for proxy in [true, false] {
+        let (_, reason, _) = told_with(proxy, both, Switch::Allowed).await;
+        let expected = "for ports 443 and 80 only; an entry without a port means 443 and 80";
+        assert!(reason.ends_with(expected), "{reason}");
     }
 }
