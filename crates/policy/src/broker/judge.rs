@@ -83,14 +83,16 @@ impl Judge {
         refusal::hidden(&self.table, &place, path, FileKind::File).map_or(Judgement::Free, Judgement::Refused)
     }
 
-    /// Whether a directory that comes to stand at `to` has to be searched for names that rules are about.
+    /// Whether a directory that comes to stand at `to` has to be searched for names that rules are about: there, or
+    /// where it stood, if they are about what lies below just that place.
     pub fn must_search(&self, from: &Path, to: &Path) -> bool {
         let [from, to] = [from, to].map(|path| self.table.descend(path, FileKind::Directory));
         let rules_differ = (to.anywhere && !from.anywhere)
             || (to.writable && !from.writable)
             || (from.modules && !to.modules && !self.table.outside_modules.is_empty());
         let git = [&from, &to].iter().any(|place| place.in_git.is_some() || place.leads_to_repository);
-        !to.private && (rules_differ || git || to.refuses_below.is_some() || to.protected_root)
+        let arrives = rules_differ || git || to.refuses_below.is_some() || to.protected_root;
+        (from.writable && from.refuses_below.is_some()) || (!to.private && arrives)
     }
 
     /// Whether git would take this directory for a repository, and its settings and hooks are protected.

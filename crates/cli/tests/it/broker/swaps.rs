@@ -5,6 +5,7 @@ use crate::act;
 use crate::support::{Answer, World, binaries, each_caller};
 use serde_json::json;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::Duration;
@@ -220,6 +221,102 @@ fn f35_a_masked_file_saved_anew_in_every_way() {
         assert!(!ran.out().contains("SECRET"), "{ran}");
         Records::of(world).tell("read", &secret, "denyRead **/.env");
         assert_eq!(fs::read(&secret).unwrap(), b"SECRET of today");
+    });
+}
+
+/// Reads a file whose name lies in memory that nobody else can read.
+const UNREADABLE_NAME: &str = r#"
+import ctypes, mmap, os, sys
+place = mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(place))
+name = os.fsencode(sys.argv[1]) + b"\0"
+ctypes.memmove(address, name, len(name))
+libc = ctypes.CDLL(None, use_errno=True)
+for flags in (0, os.O_PATH):
+    file = libc.open(ctypes.c_void_p(address), flags)
+    if file < 0: print("errno", ctypes.get_errno())
+    elif flags: print(open("/proc/self/fd/%d" % file).read())
+    else: print(os.read(file, 99))
+"#;
+
+/// F35: a name that cannot be read cannot be judged.
+#[test]
+fn f35_the_name_lies_where_nobody_can_read_it() {
+    each_caller(|world| {
+        let secret = world.file(".env", "SECRET");
+        let script = format!("echo ready; sleep 1; cat \"$1\"; python3 -c '{UNREADABLE_NAME}' \"$1\"");
+        let live = reported(world).opt("--").opts(["sh", "-c", &script, "sh"]).opt(&secret).start_words();
+        live.first_output(Duration::from_secs(20));
+        let fresh = world.file(".env.new", "SECRET of today");
+        fs::rename(fresh, &secret).unwrap();
+        let ran = live.finish(Duration::from_secs(100));
+        assert!(!ran.out().contains("SECRET") && ran.out().contains("errno"), "{ran}");
+        // Control: where reads are not held the same program reads.
+        fs::remove_file(&secret).unwrap();
+        let plain = world.file("plain", "PLAIN");
+        let ran = world.run().opt("--").opts(["python3", "-c", UNREADABLE_NAME]).opt(&plain).go();
+        assert!(ran.out().contains("PLAIN"), "{ran}");
+    });
+}
+
+/// F12: what a rule denies by its place stays a secret when a directory above it is moved, though it came to stand
+/// there after the start.
+#[test]
+fn f12_f35_a_late_secret_and_the_directory_above_it() {
+    each_caller(|world| {
+        world.dir("lit/sub");
+        world.dir("pat/conf");
+        let script = "echo ready; sleep 1; mv lit l2; mv lit/sub l3; mv pat/conf p2; cat l2/* l3/* p2/*; \
+                      mv pat p3 && echo moved; cat p3/conf/*";
+        let live = reported(world)
+            .with("--deny-read", "lit/sub/secret")
+            .with("--deny-read", "**/conf/*.yml")
+            .opts(["--", "sh", "-c", script])
+            .start_words();
+        live.first_output(Duration::from_secs(20));
+        let literal = world.file("lit/sub/secret", "SECRET");
+        let matched = world.file("pat/conf/a.yml", "SECRET");
+        let ran = live.finish(Duration::from_secs(100));
+        assert_eq!(ran.out(), "moved\n", "{ran}");
+        Records::of(world).tell("rename", &literal, "denyRead lit/sub/secret");
+        Records::of(world).tell("rename", &matched, "denyRead **/conf/*.yml");
+    });
+}
+
+/// F35: modes and times of what is not to be changed, after it was saved anew outside.
+#[test]
+fn f35_the_mode_of_a_file_saved_anew() {
+    each_caller(|world| {
+        let secret = world.file(".env", "SECRET");
+        let live = reported(world)
+            .opts([
+                "--",
+                "sh",
+                "-c",
+                "echo ready; sleep 1; chmod 666 .env && echo done; chmod 600 plain && echo plain",
+            ])
+            .start_words();
+        live.first_output(Duration::from_secs(20));
+        world.file("plain", "");
+        let fresh = world.file(".env.new", "SECRET of today");
+        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(fresh, &secret).unwrap();
+        let ran = live.finish(Duration::from_secs(100));
+        assert_eq!(ran.out(), "plain\n", "{ran}");
+        assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
+        Records::of(world).tell("write", &secret, "denyRead **/.env");
+    });
+}
+
+/// F27: a rename leaves no device behind.
+#[test]
+fn f27_no_whiteouts() {
+    each_caller(|world| {
+        world.file("f", "x");
+        let rename = "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"f\", -100, b\"g\", 4))";
+        let ran = world.run().opts(["--", "python3", "-c", rename]).go();
+        assert_eq!(ran.out(), "-1\n", "{ran}");
+        assert!(world.ws.join("f").is_file());
     });
 }
 

@@ -23,6 +23,10 @@ impl Trial<'_> {
         flags: u32,
     ) -> Result<Answer, Errno> {
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+        // It would leave a device.
+        if flags.contains(RenameFlags::WHITEOUT) {
+            return Err(Errno::PERM);
+        }
         let _changes = self.caller.broker.changes();
         let (old, new) = (self.caller.place(from)?, self.caller.place(to)?);
         let (old_path, new_path) = (old.full(), new.full());

@@ -5,13 +5,14 @@ use super::call::{Follow, PathArgument};
 use super::deeds::{Bytes, Deed};
 use super::opening::kind_of;
 use super::resolve::{Led, Place};
-use super::trial::{REFUSED, Trial, told};
+use super::standing::MOVED;
+use super::trial::{REFUSED, Trial};
 use super::work_trees::Arriving;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat2, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
-use stockade_policy::{Check, Naming, Refusal, ViolationKind};
+use stockade_policy::{Check, Naming, Refusal, Switch, ViolationKind};
 
 /// A name that is taken is not made, whatever the rules say of it: the kernel answers so before it looks at any
 /// wall, and nobody was refused anything.
@@ -131,14 +132,22 @@ impl Trial<'_> {
         }))
     }
 
-    /// The walls decide; what they will refuse is recorded.
-    pub(super) fn metadata(self, path: PathArgument, follow: Follow) -> Result<Answer, Errno> {
-        if let Ok(Led::To(place)) = self.caller.lead(path, follow)
-            && kind_of(&place).is_ok()
-            && let full = place.full()
+    /// The walls decide, unless what they stood on was made anew outside: what is not to be changed is refused here.
+    pub(super) fn metadata(mut self, path: PathArgument, follow: Follow) -> Result<Answer, Errno> {
+        let place = match self.caller.lead(path, follow) {
+            Ok(Led::To(place)) => place,
+            Err(errno @ (MOVED | Errno::FAULT | Errno::ACCESS)) => return Err(errno),
+            _ => return Ok(Answer::GoOn),
+        };
+        let full = place.full();
+        if kind_of(&place).is_ok()
             && let Some(refusal) = self.caller.broker.judge.why_not(&full, ViolationKind::Write)
         {
-            self.record(ViolationKind::Write, told(&full), &refusal);
+            let refusal = Refusal { grantable: Switch::Refused, ..refusal };
+            let errno = self.as_a_wall_would(ViolationKind::Write, &full);
+            if let Err(answer) = self.refuse(ViolationKind::Write, &full, refusal, errno) {
+                return Ok(answer);
+            }
         }
         Ok(Answer::GoOn)
     }

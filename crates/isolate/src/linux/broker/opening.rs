@@ -171,7 +171,8 @@ impl Trial<'_> {
         let follow = if wish.follows() { super::call::Follow::Yes } else { super::call::Follow::No };
         let place = match self.caller.lead_to_read(path, follow) {
             Ok(Led::To(place)) => place,
-            Err(MOVED) => return Err(MOVED),
+            // A name that cannot be read is not judged, and whoever cannot be looked into gets nothing.
+            Err(errno @ (MOVED | Errno::FAULT | Errno::ACCESS)) => return Err(errno),
             // The kernel gives the right error, and knows who /proc/self is.
             _ => return Ok(Answer::GoOn),
         };

@@ -5,8 +5,10 @@ use super::caller::PLACE;
 use super::resolve::Place;
 use super::trial::{REFUSED, Trial};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
-use std::ffi::OsStr;
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat2, statat, statx,
+};
+use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use stockade_policy::{Check, Judgement, Naming, Refusal, Switch, ViolationKind};
@@ -15,7 +17,8 @@ use stockade_policy::{Check, Judgement, Naming, Refusal, Switch, ViolationKind};
 const MOST_ENTRIES: usize = 50_000;
 
 impl Trial<'_> {
-    /// Judges everything below a directory as if it were made at the new place.
+    /// Judges everything below a directory as if it were made at the new place, and whether it would cease to be a
+    /// secret there.
     pub(super) fn search_moved(&mut self, what: &Place, to: &Path) -> Result<(), Answer> {
         let from = what.full();
         let judge = &self.caller.broker.judge;
@@ -28,9 +31,9 @@ impl Trial<'_> {
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let top = openat2(&what.directory, super::resolve::plain(&what.name), PLACE, Mode::empty(), resolve);
         let Ok(top) = top else { return Err(Answer::Refused(REFUSED)) };
-        let mut pending: Vec<(OwnedFd, PathBuf)> = vec![(top, to.to_owned())];
+        let mut pending: Vec<(OwnedFd, PathBuf, PathBuf)> = vec![(top, from.clone(), to.to_owned())];
         let mut seen = 0;
-        while let Some((directory, path)) = pending.pop() {
+        while let Some((directory, old, path)) = pending.pop() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let readable = openat2(&directory, c".", flags, Mode::empty(), resolve).and_then(Dir::new);
             // What cannot be looked through cannot be judged.
@@ -50,7 +53,8 @@ impl Trial<'_> {
                     return self.refuse(ViolationKind::Rename, &from, too_many(), REFUSED);
                 }
                 let Ok(found) = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-                let path = path.join(OsStr::from_bytes(name.to_bytes()));
+                let [old, path] = [&old, &path].map(|above| above.join(OsStr::from_bytes(name.to_bytes())));
+                self.judge_uncovered(&directory, name, &old, &path)?;
                 let kind = FileType::from_raw_mode(found.st_mode);
                 let naming = match kind {
                     FileType::Directory => Naming::Directory,
@@ -67,17 +71,39 @@ impl Trial<'_> {
                 if kind == FileType::Directory {
                     let below = openat2(&directory, name, PLACE, Mode::empty(), resolve);
                     let Ok(below) = below else { return Err(Answer::Refused(REFUSED)) };
-                    pending.push((below, path));
+                    pending.push((below, old, path));
                 }
             }
         }
         Ok(())
     }
 
+    /// Refuses to take away from a name the place that makes it a secret. What a mask lies on stays where it is: the
+    /// kernel moves no mount points.
+    fn judge_uncovered(
+        &mut self,
+        directory: &OwnedFd,
+        name: &CStr,
+        old: &Path,
+        new: &Path,
+    ) -> Result<(), Answer> {
+        let judge = &self.caller.broker.judge;
+        let Judgement::Refused(refusal) = judge.read(old) else { return Ok(()) };
+        if matches!(judge.read(new), Judgement::Refused(_)) || is_mount(directory, name) {
+            return Ok(());
+        }
+        self.refuse(ViolationKind::Rename, old, Refusal { grantable: Switch::Refused, ..refusal }, REFUSED)
+    }
+
     fn is_repository(&self, directory: &OwnedFd) -> bool {
         let beside = |name: &std::ffi::CStr| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
         [c"HEAD", c"objects", c"refs"].into_iter().all(beside)
     }
+}
+
+fn is_mount(directory: &OwnedFd, name: &CStr) -> bool {
+    statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE)
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn not_a_git_directory(to: &Path) -> Refusal {

@@ -37,7 +37,7 @@ impl Trial<'_> {
         let follow = if wish.follows() { Follow::Yes } else { Follow::No };
         let place = match self.caller.lead_to_read(path, follow) {
             Ok(Led::To(place)) => place,
-            Err(MOVED) => return Err(MOVED),
+            Err(errno @ (MOVED | Errno::FAULT | Errno::ACCESS)) => return Err(errno),
             _ => return Ok(Answer::GoOn),
         };
         let judge = &self.caller.broker.judge;

@@ -70,7 +70,7 @@ impl<'a> Trial<'a> {
 
     /// The error a mount gives where one stands as well: a command must not be able to tell, and programs
     /// know what to make of it.
-    fn as_a_wall_would(&self, kind: ViolationKind, path: &Path) -> Errno {
+    pub(super) fn as_a_wall_would(&self, kind: ViolationKind, path: &Path) -> Errno {
         let judge = &self.caller.broker.judge;
         let is_mount = || self.caller.broker.plan.mounts.iter().any(|mount| mount.path == path);
         match kind {
