@@ -66,8 +66,8 @@ async fn in_the_state_directory() {
     assert_eq!(remove_violations(&annotated), stderr);
 }
 
-/// What is there without any record: the workspaces that commands have worked in.
-const WORKSPACES: [&str; 2] = ["workspaces", "workspaces.lock"];
+/// What is there without any record: the workspaces that commands have worked in, and who is at work.
+const WORKSPACES: [&str; 3] = ["shifts", "workspaces", "workspaces.lock"];
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
