@@ -25,7 +25,8 @@ impl Trial<'_> {
         if judge.is_git_directory(&from) && !judge.is_git_directory(to) {
             return self.refuse(ViolationKind::Rename, &from, not_a_git_directory(to), REFUSED);
         }
-        if !judge.must_search(&from, to) {
+        // What something is mounted on is not moved: the kernel refuses it, and often nobody can look into it.
+        if !judge.must_search(&from, to) || is_mount(&what.directory, &super::resolve::plain(&what.name)) {
             return Ok(());
         }
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -36,8 +37,13 @@ impl Trial<'_> {
         while let Some((directory, old, path)) = pending.pop() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let readable = openat2(&directory, c".", flags, Mode::empty(), resolve).and_then(Dir::new);
-            // What cannot be looked through cannot be judged.
-            let Ok(readable) = readable else { return Err(Answer::Refused(REFUSED)) };
+            let Ok(readable) = readable else {
+                // A mask comes along with what it lies on; what else cannot be looked through cannot be judged.
+                match is_mount(&directory, c"") {
+                    true => continue,
+                    false => return Err(Answer::Refused(REFUSED)),
+                }
+            };
             let is_repository = self.is_repository(&directory);
             if is_repository && !self.caller.broker.judge.is_git_directory(&path) {
                 self.refuse(ViolationKind::Rename, &path, not_a_git_directory(&path), REFUSED)?;
@@ -102,7 +108,8 @@ impl Trial<'_> {
 }
 
 fn is_mount(directory: &OwnedFd, name: &CStr) -> bool {
-    statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE)
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+    statx(directory, name, flags, StatxFlags::TYPE)
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
