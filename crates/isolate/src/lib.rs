@@ -18,7 +18,9 @@ pub use command::{Afterwards, Command, Stdio, WindowSize};
 pub use doors::{DoorSocket, DoorSocketKind};
 pub use error::{CreateError, ExecError, StartError};
 #[cfg(target_os = "linux")]
-pub use linux::{NativeProvider, ProbeResult, hung_up, inherit, probe, unread, watch, watch_reading};
+pub use linux::{
+    NativeProvider, ProbeResult, Stillness, hung_up, inherit, keep_still, probe, unread, watch, watch_reading,
+};
 pub use provider::{BoxFuture, Company, Health, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Concern, Ear, NetNote, NetProcess, Teller};

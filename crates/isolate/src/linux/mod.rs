@@ -27,7 +27,7 @@ mod undelivered;
 mod wire;
 
 pub use probe::{ProbeResult, probe};
-pub use sys::{hung_up, inherit, unread, watch, watch_reading};
+pub use sys::{Stillness, hung_up, inherit, keep_still, unread, watch, watch_reading};
 
 use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;

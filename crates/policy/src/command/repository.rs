@@ -67,8 +67,8 @@ impl Ground<'_> {
             }
         }
         // Git goes there itself, through whatever has the name then.
-        let mut named = places.iter().chain(&directories);
-        if let Some(objection) = named.find_map(|place| self.followed(place, &stands.first).err()) {
+        let mut entered = places.iter().chain(&directories);
+        if let Some(objection) = entered.find_map(|place| self.followed(place, &stands.first).err()) {
             return Some(objection);
         }
         let real = |path: &PathBuf| self.files.resolve(path).ok();
@@ -83,7 +83,10 @@ impl Ground<'_> {
         let is_written = directories.iter().any(|one| roots.iter().any(|root| one.starts_with(root)));
         let going_on = (is_written && command == Some(GOES_ON))
             .then(|| format!("git {GOES_ON} runs what a list says that commands may write at any moment"));
-        self.raced(request, &places)
+        let mut read = places.clone();
+        read.extend(directories.iter().flat_map(|one| named(one, self.files)));
+        read.extend_from_slice(&directories);
+        self.raced(request, &read)
             .or_else(|| self.program(&places))
             .or_else(|| self.misled(&places, &directories))
             .or_else(|| self.left_behind(directories))

@@ -155,10 +155,10 @@ fn started(pid: Pid) -> Option<u64> {
     field(pid, START)
 }
 
-/// Whether a process was stopped by a signal, and does nothing any more.
-pub(super) fn is_stopped(pid: Pid) -> bool {
+/// Whether a process is stopped by whoever traces it, and does nothing any more.
+pub(super) fn is_kept_still(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('t'))
 }
 
 /// A number of a process's status, counted after its name.

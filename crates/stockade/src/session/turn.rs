@@ -2,12 +2,13 @@
 //!
 //! Nothing behind walls may be at work beside it: what was looked at before it starts could be something else when
 //! it is read. It has its turn like commands in the shell, no program is started beside the shell meanwhile, and the
-//! shell itself is stopped: a command may have left something in it that acts by itself.
+//! shell itself is kept still: a command may have left something in it that acts by itself. A stop by signal would not
+//! do, because the shell can have the kernel send it the signal to go on.
 
 use super::error::SessionError;
 use super::handle::{Inner, Session};
 use super::house::Lasting;
-use super::processes::{Process, is_stopped};
+use super::processes::{Process, is_kept_still};
 use super::seat::Seat;
 use super::walls::Walls;
 use crate::routing::Others;
@@ -16,12 +17,10 @@ use crate::shifts::{Shift, roots};
 use rustix::process::Pid;
 use std::sync::Arc;
 use std::time::Duration;
-use stockade_isolate::Company;
+use stockade_isolate::{Company, Stillness, keep_still};
 use stockade_policy::{AtWork, Decision, Policy, Request, Verdict, Worker};
 use tokio::sync::{OwnedMutexGuard, OwnedRwLockWriteGuard};
 
-const SIGSTOP: i32 = 19;
-const SIGCONT: i32 = 18;
 /// How often it is looked whether nobody is left: who has just ended may not have been waited for.
 const LOOKS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(3);
@@ -46,25 +45,23 @@ pub(super) enum Course {
 
 /// A shell that does nothing as long as this lives.
 #[derive(Debug)]
-struct Still(Process);
+struct Still {
+    _traced: Stillness,
+    /// It keeps its number meanwhile.
+    _shell: Process,
+}
 
 impl Still {
     async fn make(shell: Pid) -> Option<Self> {
-        let still = Self(Process::hold(shell)?);
-        still.0.signal(SIGSTOP);
+        let process = Process::hold(shell)?;
+        let still = Self { _traced: keep_still(shell).ok()?, _shell: process };
         for _ in 0..PATIENCE {
-            if is_stopped(shell) {
+            if is_kept_still(shell) {
                 return Some(still);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         None
-    }
-}
-
-impl Drop for Still {
-    fn drop(&mut self) {
-        self.0.signal(SIGCONT);
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Hosted, SOON, state};
 use crate::act;
 use crate::support::{Answer, Run, binaries, each_caller, eventually};
 use std::ffi::OsString;
+use std::time::Duration;
 
 #[track_caller]
 fn tried(run: Run<'_>, words: Vec<OsString>) -> Answer {
@@ -88,5 +89,57 @@ fn a_listed_command_is_not_raced_from_the_background() {
             true => Ok(()),
             false => Err("walls are kept".into()),
         });
+    });
+}
+
+/// Code in the shell itself that has the kernel continue it, again and again, and notes each time.
+const WAKES_ITSELF: &str = r#"
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+static void act(int signal) { int f = open("ticks", O_WRONLY | O_APPEND); if (write(f, "x", 1)) {} close(f); }
+__attribute__((constructor)) static void begin(void) {
+    struct sigaction action = {.sa_handler = act, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+    struct itimerspec often = {{0, 5000000}, {0, 5000000}};
+    timer_t timer;
+    sigaction(SIGCONT, &action, 0);
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    timer_settime(timer, 0, &often, 0);
+}
+"#;
+
+/// The shell is no process beside itself: it is kept still by something that no signal ends.
+#[test]
+fn the_shell_does_not_wake_itself_beside_a_listed_command() {
+    each_caller(|world| {
+        let settings = world.settings(r#"{"excludedCommands": ["sleep 1.5"]}"#);
+        let session = Hosted::new(world, "a", &["--settings", settings.to_str().unwrap()]);
+        let source = world.file("wakes.c", WAKES_ITSELF);
+        let library = world.ws.join("wakes.so");
+        let mut gcc = std::process::Command::new("gcc");
+        let built =
+            gcc.args(["-shared", "-fPIC", "-Wl,-z,nodelete", "-o"]).arg(&library).arg(source).status();
+        assert!(built.unwrap().success());
+        world.give(&library);
+        let ticks = world.file("ticks", "");
+        let count = || std::fs::metadata(&ticks).unwrap().len();
+        let grows = |before: u64| match count() > before {
+            true => Ok(()),
+            false => Err("it does not wake".to_owned()),
+        };
+        // It is no builtin, but what was loaded stays.
+        session.exec().shell("enable -f ./wakes.so wakes; true").exits(0);
+        eventually(SOON, || grows(0));
+        let bare = session.exec().opts(["-c", "sleep 1.5"]).start_words();
+        std::thread::sleep(Duration::from_millis(500));
+        let before = count();
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(count(), before);
+        let ran = bare.finish(Duration::from_secs(60));
+        assert!(ran.err().contains("WITHOUT walls"), "{ran}");
+        eventually(SOON, || grows(before));
+        session.exec().shell("true").exits(0);
     });
 }

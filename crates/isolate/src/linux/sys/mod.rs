@@ -20,6 +20,7 @@ mod process;
 mod seccomp;
 mod signals;
 mod target;
+mod tracing;
 mod unread;
 mod watch;
 
@@ -43,6 +44,7 @@ pub(crate) use process::{
 pub(crate) use seccomp::install_filter;
 pub(crate) use signals::{block_all_signals, child_signals, forget_handlers, unblock_signals};
 pub(crate) use target::{descriptor_limit, read_memory, read_string};
+pub use tracing::{Stillness, keep_still};
 pub use unread::{hung_up, unread};
 pub use watch::{watch, watch_reading};
 

@@ -51,6 +51,20 @@ fn all_of_a_repository_is_read_from_anywhere_in_it() {
     }
 }
 
+/// Git reads where its settings lead it.
+#[test]
+fn a_work_tree_elsewhere_is_read_too() {
+    let files = tree()
+        .directory("/ws/.git")
+        .file("/ws/.git/HEAD")
+        .text("/ws/.git/config", "[core]\n\tworktree = /var/pw\n")
+        .directory("/var/pw");
+    for (root, expected) in [("/var/pw", Verdict::Sandbox), ("/var/other", Verdict::Unsandboxed)] {
+        let decision = decide(&files, "/ws", "git diff", Worker::Sandbox, &[root]);
+        assert_eq!(decision.verdict, expected, "{root}: {}", decision.reason);
+    }
+}
+
 #[test]
 fn the_reason_says_who() {
     for (who, words) in [
