@@ -25,6 +25,7 @@ const SIGPIPE: i32 = 13;
 /// How long bytes of a command whose time is up may take to reach their reader. Its processes may have had two
 /// seconds to end by themselves.
 const LAST_BYTES: Duration = Duration::from_secs(3);
+const CANCELLED: &str = "the command was cancelled before it began";
 /// No signal has a larger number.
 const LAST_SIGNAL: i32 = 64;
 
@@ -40,6 +41,14 @@ pub(super) struct Wanted {
 pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> io::Result<()> {
     let descriptors = wire.take::<3>()?;
     let waits = matches!(wanted.command, CommandLine::Shell(_));
+    if !waits {
+        // A program waits for nothing but the end of a command without walls, and has not begun until then.
+        tokio::select! {
+            biased;
+            () = session.until_nobody_is_without_walls() => {}
+            _ = wire.next::<Then>() => return wire.say(&refused(CANCELLED), &[]).await,
+        }
+    }
     let mut gone = false;
     let mut early = None;
     let mut starting = std::pin::pin!(Job::start(wanted, descriptors, session));
@@ -51,7 +60,7 @@ pub(super) async fn run(wire: &mut Wire, wanted: Wanted, session: &Session) -> i
                 gone = !matches!(said, Ok(Some(_)));
                 // Text that waits for the commands before it has not begun. A program may have.
                 if waits {
-                    return wire.say(&refused("the command was cancelled before it began"), &[]).await;
+                    return wire.say(&refused(CANCELLED), &[]).await;
                 }
                 early = Some(said.ok().flatten().map_or(SIGHUP, |Then::Cancel { signal }| signal));
             }

@@ -113,6 +113,11 @@ impl Inner {
 }
 
 impl Session {
+    /// Waits until no command runs without walls.
+    pub(crate) async fn until_nobody_is_without_walls(&self) {
+        drop(self.inner.gate.read().await);
+    }
+
     /// What would become of a command of this session now, part by part.
     pub(crate) fn check(&self, runtime: &Runtime, request: &Request, lasting: Lasting) -> Decision {
         let walls = self.inner.common().walls.clone().filter(|walls| walls.stand());

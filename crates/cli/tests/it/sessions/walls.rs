@@ -143,3 +143,28 @@ fn the_shell_does_not_wake_itself_beside_a_listed_command() {
         session.exec().shell("true").exits(0);
     });
 }
+
+/// A program that waits for a listed command to end has not begun, and whoever goes takes it along.
+#[test]
+fn a_program_that_waits_can_be_cancelled() {
+    each_caller(|world| {
+        let settings = world.settings(r#"{"excludedCommands": ["sleep 4"]}"#);
+        let session = Hosted::new(world, "a", &["--settings", settings.to_str().unwrap()]);
+        session.exec().shell("true").exits(0);
+        let bare = session.exec().opts(["-c", "sleep 4"]).start_words();
+        std::thread::sleep(Duration::from_millis(700));
+        let killed = session.exec().opts(["--", "touch", "killed"]).start_words();
+        let waiting = session.exec().opts(["--", "touch", "cancelled"]).start_words();
+        std::thread::sleep(Duration::from_millis(500));
+        crate::support::kill(killed.pid(), 9).unwrap();
+        crate::support::kill(waiting.pid(), 2).unwrap();
+        let began = std::time::Instant::now();
+        killed.finish(SOON);
+        let ran = waiting.finish(SOON);
+        assert!(began.elapsed() < Duration::from_secs(2) && !ran.status.success(), "{ran}");
+        bare.finish(SOON).exits(0);
+        session.exec().opts(["--", "touch", "later"]).go().exits(0);
+        assert!(world.ws.join("later").exists());
+        assert!(!world.ws.join("killed").exists() && !world.ws.join("cancelled").exists());
+    });
+}
