@@ -76,7 +76,7 @@ fn is_stopped(directory: &Path) -> bool {
         is_there && ["bash\n", "sh\n", "dash\n"].contains(&name.as_str())
     });
     let stat = |path: &Path| fs::read_to_string(path.join("stat")).unwrap_or_default();
-    shells.any(|shell| stat(&shell.path()).rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" T")))
+    shells.any(|shell| stat(&shell.path()).rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" t")))
 }
 
 #[tokio::test]

@@ -5,15 +5,21 @@
 //! it lets it.
 
 use super::check;
-use rustix::process::Pid;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::ffi::c_void;
 use std::io;
-use std::sync::mpsc::{Sender, channel};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// A process that does nothing as long as this lives; from a moment after it was made, which shows in its state.
 #[derive(Debug)]
 pub struct Stillness {
-    /// Dropped to let it go.
-    _holding: Sender<()>,
+    end: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Begins to trace a process and interrupts it. Its first thread is meant: the caller looks whether there are others.
@@ -21,27 +27,37 @@ pub struct Stillness {
 /// Only the thread that began to trace may let go, so that there is one for just that. The state of the process
 /// tells when it is stopped; nobody waits for it as for a child, because a program may wait for any child of its.
 pub fn keep_still(process: Pid) -> io::Result<Stillness> {
-    let (holding, end) = channel::<()>();
+    let handle = pidfd_open(process, PidfdFlags::empty())?;
+    let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+    let awaited = Arc::clone(&end);
     let body = move || {
-        let number = process.as_raw_nonzero().get();
-        // SAFETY: PTRACE_SEIZE takes no memory of ours; the options say nothing.
-        let seized = unsafe {
-            libc::ptrace(libc::PTRACE_SEIZE, number, std::ptr::null_mut::<libc::c_void>(), 0_usize)
-        };
-        if check(seized).is_err() {
+        if trace(libc::PTRACE_SEIZE, process).is_err() {
             return;
         }
-        // SAFETY: as above.
-        let _ = unsafe {
-            libc::ptrace(libc::PTRACE_INTERRUPT, number, std::ptr::null_mut::<libc::c_void>(), 0_usize)
-        };
-        // Nothing is ever sent.
-        let _ = end.recv();
-        // SAFETY: as above. Should it fail, the kernel lets go when this thread ends.
-        let _ = unsafe {
-            libc::ptrace(libc::PTRACE_DETACH, number, std::ptr::null_mut::<libc::c_void>(), 0_usize)
-        };
+        // Should it fail the process is not stopped, which the caller sees.
+        let _ = trace(libc::PTRACE_INTERRUPT, process);
+        // Its parent hears of its death from us only: a sandbox that ends waits for it.
+        let mut either = [PollFd::new(&handle, PollFlags::IN), PollFd::new(&*awaited, PollFlags::IN)];
+        while poll(&mut either, None) == Err(Errno::INTR) {}
+        // Of one that has died the kernel lets go when this thread ends.
+        let _ = trace(libc::PTRACE_DETACH, process);
     };
-    std::thread::Builder::new().name("stillness".into()).stack_size(64 * 1024).spawn(body)?;
-    Ok(Stillness { _holding: holding })
+    let thread = std::thread::Builder::new().name("stillness".into()).stack_size(64 * 1024).spawn(body)?;
+    Ok(Stillness { end, thread: Some(thread) })
+}
+
+impl Drop for Stillness {
+    fn drop(&mut self) {
+        let told = rustix::io::write(&*self.end, &1_u64.to_ne_bytes());
+        // It does nothing but let go; whoever comes next finds a process that goes on.
+        if let (Ok(_), Some(thread)) = (told, self.thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn trace(request: libc::c_uint, process: Pid) -> Result<(), Errno> {
+    let number = process.as_raw_nonzero().get();
+    // SAFETY: none of these requests reads or writes memory of ours: seizing has no options, the others take nothing.
+    check(unsafe { libc::ptrace(request as _, number, null_mut::<c_void>(), null_mut::<c_void>()) }).map(drop)
 }
