@@ -31,16 +31,16 @@ pub fn keep_still(process: Pid) -> io::Result<Stillness> {
     let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
     let awaited = Arc::clone(&end);
     let body = move || {
-        if trace(libc::PTRACE_SEIZE, process).is_err() {
+        if trace(Request::Seize, process).is_err() {
             return;
         }
         // Should it fail the process is not stopped, which the caller sees.
-        let _ = trace(libc::PTRACE_INTERRUPT, process);
+        let _ = trace(Request::Interrupt, process);
         // Its parent hears of its death from us only: a sandbox that ends waits for it.
         let mut either = [PollFd::new(&handle, PollFlags::IN), PollFd::new(&*awaited, PollFlags::IN)];
         while poll(&mut either, None) == Err(Errno::INTR) {}
         // Of one that has died the kernel lets go when this thread ends.
-        let _ = trace(libc::PTRACE_DETACH, process);
+        let _ = trace(Request::Detach, process);
     };
     let thread = std::thread::Builder::new().name("stillness".into()).stack_size(64 * 1024).spawn(body)?;
     Ok(Stillness { end, thread: Some(thread) })
@@ -56,8 +56,20 @@ impl Drop for Stillness {
     }
 }
 
-fn trace(request: libc::c_uint, process: Pid) -> Result<(), Errno> {
+enum Request {
+    Seize,
+    Interrupt,
+    Detach,
+}
+
+fn trace(request: Request, process: Pid) -> Result<(), Errno> {
     let number = process.as_raw_nonzero().get();
+    // The C libraries do not agree on the type of these numbers.
+    let request = match request {
+        Request::Seize => libc::PTRACE_SEIZE,
+        Request::Interrupt => libc::PTRACE_INTERRUPT,
+        Request::Detach => libc::PTRACE_DETACH,
+    };
     // SAFETY: none of these requests reads or writes memory of ours: seizing has no options, the others take nothing.
-    check(unsafe { libc::ptrace(request as _, number, null_mut::<c_void>(), null_mut::<c_void>()) }).map(drop)
+    check(unsafe { libc::ptrace(request, number, null_mut::<c_void>(), null_mut::<c_void>()) }).map(drop)
 }
