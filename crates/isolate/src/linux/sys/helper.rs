@@ -78,10 +78,13 @@ impl Helper {
             let pid = unsafe { libc::clone(live, top.cast(), flags, slot.cast_mut().cast(), &raw mut pidfd) };
             check(pid.into())
         });
-        send_away(pid?, slot.cores);
+        let pid = pid?;
         // SAFETY: the kernel just gave us this descriptor and nobody else knows it.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-        Ok(Self { pidfd, socket, slot, _stack: stack })
+        let helper = Self { pidfd, socket, slot, _stack: stack };
+        send_away(pid, helper.slot.cores);
+        helper.go_on()?;
+        Ok(helper)
     }
 
     /// Lets it clone a process of ours into its namespaces and further new ones, which runs `body`; tells its id
@@ -100,13 +103,18 @@ impl Helper {
         let task = Task { namespaces, body: enter::<T>, state: (&raw mut call).cast() };
         // SAFETY: the helper looks at it only after the message below.
         unsafe { *self.slot.task.get() = Some(task) };
-        if send(&self.socket, &[1], SendFlags::NOSIGNAL).is_err() {
+        if self.go_on().is_err() {
             return Ok(None);
         }
         // Until it has answered we hold still: what it clones is a copy of this moment.
         let [pid, pidfd] = self.hear()?;
         // SAFETY: the kernel gave the helper, whose descriptors are ours, this one, and it told nobody else.
         Ok((pid > 0).then(|| (pid as u32, unsafe { OwnedFd::from_raw_fd(pidfd) })))
+    }
+
+    /// Lets it take its next step.
+    fn go_on(&self) -> Result<(), Errno> {
+        send(&self.socket, &[1], SendFlags::NOSIGNAL).map(drop)
     }
 
     /// The next word of the helper; an error once it is gone.
@@ -140,8 +148,8 @@ impl Drop for Helper {
     }
 }
 
-/// Moves a new process to another core. The kernel would leave it on ours until we wait for something, and then
-/// nothing was made meanwhile.
+/// Moves a new process, which waits, to another core. The kernel starts it on ours, where it would take our place or
+/// wait for us: either way nothing was made meanwhile.
 fn send_away(pid: libc::c_long, cores: Option<CpuSet>) {
     let Some((mut others, pid)) = cores.zip(i32::try_from(pid).ok().and_then(Pid::from_raw)) else { return };
     others.unset(sched_getcpu());
@@ -168,6 +176,9 @@ unsafe fn enter<T>(call: *mut c_void) -> ! {
 extern "C" fn live(slot: *mut c_void) -> c_int {
     // SAFETY: the slot outlives the helper, see `Helper::begin`.
     let slot = unsafe { &*slot.cast::<Slot>() };
+    if die_with(slot.launcher).is_err() || await_go(slot).is_err() {
+        exit_now(1);
+    }
     if let Some(cores) = &slot.cores {
         let _ = sched_setaffinity(None, cores);
     }
@@ -175,11 +186,11 @@ extern "C" fn live(slot: *mut c_void) -> c_int {
         exit_now(1);
     }
     say(slot.socket.as_fd(), [MADE, 0]);
-    let mut byte = [0];
-    let told = recv(&slot.socket, &mut byte, RecvFlags::empty());
+    if await_go(slot).is_err() {
+        exit_now(1);
+    }
     // SAFETY: we were told, so that the task is ours.
-    let task = if matches!(told, Ok((1, _))) { unsafe { (*slot.task.get()).take() } } else { None };
-    let Some(task) = task else { exit_now(1) };
+    let Some(task) = (unsafe { (*slot.task.get()).take() }) else { exit_now(1) };
     // Its parent is the launcher, not we, who are gone in a moment.
     let word = match clone_process(task.namespaces | libc::CLONE_PARENT) {
         // SAFETY: this is a copy of the launcher, in which nobody but us goes on.
@@ -194,12 +205,24 @@ extern "C" fn live(slot: *mut c_void) -> c_int {
 fn make(slot: &Slot) -> Result<(), Errno> {
     // SAFETY: this process has one thread and shares nothing of what is parted here.
     unsafe { rustix::thread::unshare_unsafe(slot.namespaces) }?;
+    // The kernel may forget it with a change of rights.
+    die_with(slot.launcher)?;
+    (slot.furnish)()
+}
+
+/// Nobody else would tell us that it is gone: its end of the socket is ours, too.
+fn die_with(launcher: Pid) -> Result<(), Errno> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before it could be told of.
-    if rustix::process::getppid() != Some(slot.launcher) {
-        return Err(Errno::SRCH);
+    if rustix::process::getppid() == Some(launcher) { Ok(()) } else { Err(Errno::SRCH) }
+}
+
+fn await_go(slot: &Slot) -> Result<(), Errno> {
+    let mut byte = [0];
+    match recv(&slot.socket, &mut byte, RecvFlags::empty())? {
+        (1, _) => Ok(()),
+        _ => Err(Errno::PIPE),
     }
-    (slot.furnish)()
 }
 
 fn say(socket: BorrowedFd<'_>, word: Word) {
