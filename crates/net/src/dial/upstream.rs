@@ -71,10 +71,6 @@ impl Duplex for Upstream {
         self.socket.try_give(act)
     }
 
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.socket.try_take(act)
-    }
-
     fn finish(&self) -> io::Result<()> {
         self.socket.finish()
     }

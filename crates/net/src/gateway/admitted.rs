@@ -210,11 +210,6 @@ impl Admitted {
         self.ward.buffers()
     }
 
-    /// The pipes of the sandbox.
-    pub(crate) fn pipes(&self) -> &crate::relay::Pipes {
-        self.ward.pipes()
-    }
-
     pub(super) fn ward(&self) -> &Arc<Ward> {
         &self.ward
     }

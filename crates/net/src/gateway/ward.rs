@@ -11,7 +11,7 @@ use super::statistics::{Counts, Statistics};
 use crate::credentials::Vault;
 use crate::dial::{Dialler, Routes};
 use crate::dns::Names;
-use crate::relay::{Buffers, Pipes};
+use crate::relay::Buffers;
 use crate::tls::Termination;
 use crate::{Verdict, Via, Witness};
 use std::collections::HashMap;
@@ -45,7 +45,6 @@ pub(crate) struct Ward {
     of_rules: Mutex<HashMap<RuleRef, Arc<Allotment>>>,
     dialler: Dialler,
     buffers: Buffers,
-    pipes: Pipes,
     pub(super) servers: Arc<Places>,
     pub(super) tunnels: Arc<Places>,
     pub(super) second: Arc<Places>,
@@ -78,7 +77,6 @@ impl Ward {
             of_rules: Mutex::default(),
             dialler: Dialler::default(),
             buffers: Buffers::default(),
-            pipes: Pipes::default(),
             servers: Places::for_servers(),
             tunnels: Places::for_tunnels(),
             second: Places::for_second(),
@@ -127,11 +125,6 @@ impl Ward {
 
     pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
-    }
-
-    /// Its pipes for bytes on their way.
-    pub(crate) fn pipes(&self) -> &Pipes {
-        &self.pipes
     }
 
     /// Room for a request body of this length, as soon as there is some; for as long as it is held whole.

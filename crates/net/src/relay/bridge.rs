@@ -169,10 +169,6 @@ impl Duplex for Bridged {
         self.socket.try_give(act).and_then(|read| self.told(read))
     }
 
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        self.socket.try_take(act)
-    }
-
     fn finish(&self) -> io::Result<()> {
         self.socket.finish()
     }

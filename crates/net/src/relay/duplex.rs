@@ -21,8 +21,6 @@ pub(crate) trait Duplex: Send + Sync {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
     /// Lets somebody else read what is there.
     fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize>;
-    /// Lets somebody else write what there is room for.
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize>;
     /// Nothing more will be written.
     fn finish(&self) -> io::Result<()>;
     /// When this is dropped, the other side is to see an error and not an end.
@@ -51,10 +49,6 @@ macro_rules! socket {
 
             fn try_give(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
                 self.try_io(Interest::READABLE, || act(self.as_fd()))
-            }
-
-            fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-                self.try_io(Interest::WRITABLE, || act(self.as_fd()))
             }
 
             fn finish(&self) -> io::Result<()> {

@@ -3,7 +3,6 @@
 mod bridge;
 mod buffers;
 mod duplex;
-mod pipes;
 mod pump;
 mod socket;
 mod streams;
@@ -11,7 +10,6 @@ mod streams;
 pub(crate) use bridge::bridge;
 pub(crate) use buffers::Buffers;
 pub(crate) use duplex::{BreakOff, Duplex};
-pub(crate) use pipes::Pipes;
 pub(crate) use pump::{pass_on, relay, relay_after, write};
 pub(crate) use socket::Socket;
 pub(crate) use streams::relay_streams;

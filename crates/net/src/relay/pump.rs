@@ -1,7 +1,6 @@
 //! Both directions of one connection.
 
 use super::duplex::Duplex;
-use super::pipes::Pipe;
 use crate::gateway::{Admitted, Direction};
 use bytes::Bytes;
 use std::io;
@@ -62,8 +61,7 @@ pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
     result
 }
 
-/// One direction, to the end of what is said. `look` sees the beginning of what is passed on: all of it where
-/// little comes at once.
+/// One direction, to the end of what is said. `look` sees what is passed on.
 pub(crate) async fn pass_on(
     from: &impl Duplex,
     to: &impl Duplex,
@@ -74,30 +72,20 @@ pub(crate) async fn pass_on(
     loop {
         from.readable().await?;
         let mut buffer = admitted.buffers().take();
-        let mut pipe: Option<Pipe<'_>> = None;
         let mut carried = 0;
         loop {
-            let read = match &mut pipe {
-                Some(pipe) => pipe.fill(from),
-                None => from.try_read(&mut buffer),
-            };
-            let read = match read {
+            let read = match from.try_read(&mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             };
             admitted.meter().take(read, direction).await?;
-            match &mut pipe {
-                Some(pipe) => pipe.empty(to).await?,
-                None => {
-                    look(&buffer[..read]);
-                    write(to, &buffer[..read]).await?;
-                }
-            }
-            // There is more where a buffer was too small: the rest need not be copied.
-            if pipe.is_none() && read == buffer.len() {
-                pipe = admitted.pipes().take();
+            look(&buffer[..read]);
+            write(to, &buffer[..read]).await?;
+            // There is more where a buffer was too small.
+            if read == buffer.len() {
+                buffer.widen();
             }
             carried += read;
             if carried >= TURN {

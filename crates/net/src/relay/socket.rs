@@ -109,10 +109,6 @@ impl Duplex for Socket {
         each!(self, stream => Duplex::try_give(stream, act))
     }
 
-    fn try_take(&self, act: impl FnOnce(BorrowedFd<'_>) -> io::Result<usize>) -> io::Result<usize> {
-        each!(self, stream => Duplex::try_take(stream, act))
-    }
-
     fn finish(&self) -> io::Result<()> {
         each!(self, stream => Duplex::finish(stream))
     }
