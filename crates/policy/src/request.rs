@@ -49,6 +49,8 @@ pub enum Worker {
     Later,
     /// Another sandbox.
     Sandbox,
+    /// Another sandbox, whose directory is not where it was: it may be anywhere now.
+    Moved,
 }
 
 /// Who chose the directory of a request. Without walls a command runs where its caller says; where commands behind

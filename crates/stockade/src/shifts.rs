@@ -2,7 +2,8 @@
 //!
 //! A listed command runs without walls only where nobody is who could change what it reads meanwhile. So each
 //! sandbox holds a file in Stockade's state directory, which no command sees: locked as long as its launcher lives,
-//! with the directories in it that the sandbox may write. The kernel lets go of a lock by itself, and what nobody
+//! with the directories in it that the sandbox may write, and which ones those are: whoever renames what is above one
+//! must not hide it. The kernel lets go of a lock by itself, and what nobody
 //! holds is nobody's. Files stay and are used again, because to make one costs more than all the rest.
 
 use crate::workspaces::Keeping;
@@ -15,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
-use stockade_policy::{AtWork, MountKind, Plan, RootView, Worker};
+use stockade_policy::{AtWork, Identity, MountKind, Plan, RootView, Worker};
 
 /// Sandboxes with the same directories that are noted at a time.
 const MOST: usize = 256;
@@ -23,6 +24,8 @@ const MOST: usize = 256;
 const UNUSED: Duration = Duration::from_secs(3600);
 /// Any other byte may stand in a path.
 const END: u8 = 0;
+/// Which one the root is need not be said.
+const ANY: &str = "/";
 
 /// Where they are noted.
 #[derive(Debug)]
@@ -50,12 +53,11 @@ impl Shifts {
     /// Notes a sandbox that is about to be made. One that cannot be noted works all the same: without a home there
     /// is no place for it.
     pub(crate) fn begin(&self, plan: &Plan) -> Option<Shift> {
-        let roots = roots(plan);
+        let roots = known_roots(plan);
         if roots.is_empty() {
             return None;
         }
-        let text: Vec<u8> =
-            roots.iter().flat_map(|root| [root.as_os_str().as_bytes(), &[END]].concat()).collect();
+        let text: Vec<u8> = roots.iter().flat_map(line).collect();
         let known = private::stable_hash(&text);
         (0..MOST).find_map(|number| {
             let name = OsString::from(format!("{known:016x}-{number}"));
@@ -100,30 +102,45 @@ impl Shifts {
 
     /// Who is at work now, but for one's own. What cannot be told may be anywhere.
     pub(crate) fn at_work(&self, own: Option<&Shift>) -> Vec<AtWork> {
-        let anywhere = || vec![PathBuf::from("/")];
+        let anywhere = || vec![AtWork { who: Worker::Sandbox, root: "/".into() }];
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
-            Err(_) => return at_work(anywhere()),
+            Err(_) => return anywhere(),
         };
-        let mut roots = Vec::new();
+        let mut found = Vec::new();
         for entry in entries {
             match entry {
                 Ok(entry) if own.is_some_and(|own| own.name == entry.file_name()) => {}
-                Ok(entry) => roots.extend(held(&entry.path()).unwrap_or_else(|_| anywhere())),
-                Err(_) => roots.extend(anywhere()),
+                Ok(entry) => found.extend(held(&entry.path()).unwrap_or_else(|_| anywhere())),
+                Err(_) => found.extend(anywhere()),
             }
         }
-        at_work(roots)
+        found
     }
 }
 
-fn at_work(roots: Vec<PathBuf>) -> Vec<AtWork> {
-    roots.into_iter().map(|root| AtWork { who: Worker::Sandbox, root }).collect()
+/// How a root is noted: its path, and what it is.
+fn line((path, which): &(PathBuf, String)) -> Vec<u8> {
+    [path.as_os_str().as_bytes(), &[END], which.as_bytes(), &[END]].concat()
+}
+
+/// Who has noted a root, at the path that it had.
+fn at_work(path: &[u8], which: &[u8]) -> Option<AtWork> {
+    let root = PathBuf::from(OsStr::from_bytes(path));
+    let is_there =
+        || rustix::fs::lstat(&root).is_ok_and(|found| number(found.st_dev, found.st_ino).as_bytes() == which);
+    let who = if which == ANY.as_bytes() || is_there() { Worker::Sandbox } else { Worker::Moved };
+    root.is_absolute().then_some(AtWork { who, root })
+}
+
+/// Which file it is, whatever it is called.
+fn number(dev: u64, ino: u64) -> String {
+    format!("{dev}:{ino}")
 }
 
 /// What the holder of a file may write; nothing where it has none.
-fn held(path: &Path) -> io::Result<Vec<PathBuf>> {
+fn held(path: &Path) -> io::Result<Vec<AtWork>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(Vec::new()),
@@ -136,10 +153,12 @@ fn held(path: &Path) -> io::Result<Vec<PathBuf>> {
         }
         Err(Errno::WOULDBLOCK) => {
             let text = fs::read(path)?;
-            let paths = text.split(|byte| *byte == END).map(|path| PathBuf::from(OsStr::from_bytes(path)));
-            let paths: Vec<PathBuf> = paths.filter(|path| path.is_absolute()).collect();
-            // It is only being written.
-            if paths.is_empty() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(paths) }
+            let mut words: Vec<&[u8]> = text.split(|byte| *byte == END).collect();
+            // Behind the last end there is nothing, unless it is only being written.
+            let whole = words.pop().is_some_and(<[u8]>::is_empty) && !words.is_empty();
+            let (pairs, rest) = words.as_chunks::<2>();
+            let found: Option<Vec<AtWork>> = pairs.iter().map(|[path, which]| at_work(path, which)).collect();
+            found.filter(|_| whole && rest.is_empty()).ok_or_else(|| io::ErrorKind::InvalidData.into())
         }
         Err(error) => Err(error.into()),
     }
@@ -181,8 +200,13 @@ fn says(file: &OwnedFd, found: &Stat, text: &[u8]) -> io::Result<bool> {
 /// The directories of the host that a plan opens for writing, the outermost of each. What lies in an overlay is not
 /// the host's.
 pub(crate) fn roots(plan: &Plan) -> Vec<PathBuf> {
-    let mut roots: Vec<PathBuf> = match plan.root {
-        RootView::Host { rights } if rights.write => vec!["/".into()],
+    known_roots(plan).into_iter().map(|(path, _)| path).collect()
+}
+
+/// The same, and which ones they are.
+fn known_roots(plan: &Plan) -> Vec<(PathBuf, String)> {
+    let mut roots: Vec<(PathBuf, String)> = match plan.root {
+        RootView::Host { rights } if rights.write => vec![("/".into(), ANY.into())],
         _ => Vec::new(),
     };
     let mut overlaid: Vec<&Path> = Vec::new();
@@ -190,12 +214,12 @@ pub(crate) fn roots(plan: &Plan) -> Vec<PathBuf> {
         let is_below = |place: &Path| mount.path.starts_with(place);
         match &mount.kind {
             MountKind::Overlay { .. } => overlaid.push(&mount.path),
-            MountKind::Bind { rights, .. }
+            MountKind::Bind { rights, identity: Identity { dev, ino, .. } }
                 if rights.write
-                    && !roots.iter().any(|root| is_below(root))
+                    && !roots.iter().any(|(root, _)| is_below(root))
                     && !overlaid.iter().any(|place| is_below(place)) =>
             {
-                roots.push(mount.path.clone());
+                roots.push((mount.path.clone(), number(*dev, *ino)));
             }
             _ => {}
         }

@@ -5,7 +5,7 @@
 
 use super::ground::Ground;
 use crate::load::git_directories;
-use crate::{Request, Worker};
+use crate::{AtWork, Request, Worker};
 use std::path::{Path, PathBuf};
 
 impl Ground<'_> {
@@ -15,8 +15,12 @@ impl Ground<'_> {
             return None;
         }
         let read: Vec<PathBuf> = places.iter().flat_map(|place| self.read_from(place)).collect();
-        let meets = |root: &Path| read.iter().any(|place| place.starts_with(root) || root.starts_with(place));
-        let found = request.at_work.iter().find(|found| meets(&found.root))?;
+        let meets = |found: &&AtWork| {
+            let root = found.root.as_path();
+            found.who == Worker::Moved
+                || read.iter().any(|place| self.lies_in(place, root) || self.lies_in(root, place))
+        };
+        let found = request.at_work.iter().find(meets)?;
         let root = found.root.display();
         Some(match found.who {
             Worker::Session => format!(
@@ -28,7 +32,19 @@ impl Ground<'_> {
             Worker::Sandbox => format!(
                 "another sandbox is at work in {root}, and may change what this reads there meanwhile"
             ),
+            Worker::Moved => format!(
+                "another sandbox is at work in a directory that was {root} and has been moved or replaced since; \
+                 it may change what this reads meanwhile"
+            ),
         })
+    }
+
+    /// Whether a place lies in a directory, by its path or by what the directories above it are: one that is mounted
+    /// twice has two paths.
+    fn lies_in(&self, place: &Path, directory: &Path) -> bool {
+        let is_it = |above: &Path, it| self.files.look(above).is_ok_and(|found| found == it);
+        place.starts_with(directory)
+            || self.files.look(directory).is_ok_and(|it| place.ancestors().any(|above| is_it(above, it)))
     }
 
     /// What is read by whoever starts in a place: all of its repository, where it lies in one.

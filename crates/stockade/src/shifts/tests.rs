@@ -71,6 +71,25 @@ fn a_sandbox_is_at_work_until_it_is_over() {
     assert_eq!((mode(&files[0]), mode(files[0].parent().unwrap())), (0o600, 0o700));
 }
 
+/// Whoever renames something above it does not make a sandbox go away.
+#[test]
+fn a_sandbox_whose_directory_was_moved_may_be_anywhere() {
+    let world = World::new();
+    let shifts = world.shifts();
+    let shift = shifts.begin(&world.plan("ws/sub")).unwrap();
+    let moved = |path: &str| {
+        let found = shifts.at_work(None);
+        found.iter().any(|found| found.who == Worker::Moved && found.root == world.place.join(path))
+    };
+    assert!(!moved("ws/sub"));
+    fs::rename(world.place.join("ws"), world.place.join("away")).unwrap();
+    assert!(moved("ws/sub"));
+    fs::create_dir_all(world.place.join("ws/sub")).unwrap();
+    assert!(moved("ws/sub"), "another one in its place");
+    drop(shift);
+    assert!(shifts.at_work(None).is_empty());
+}
+
 #[test]
 fn what_is_old_is_removed_by_whoever_looks() {
     let world = World::new();

@@ -45,6 +45,25 @@ fn beside_another_run_walls_are_kept() {
     });
 }
 
+/// A sandbox is known by its directory, not by the path that it had: another one may have renamed what is above.
+#[test]
+fn a_sandbox_that_was_moved_is_still_at_work() {
+    each_caller(|world| {
+        let sub = world.dir("one/sub");
+        let live = world.run().at(&sub).opts(["-c", "echo up; exec sleep 60"]).start_words();
+        assert_eq!(live.first_output(PATIENCE), b"up\n");
+        std::fs::rename(world.ws.join("one"), world.ws.join("two")).unwrap();
+        let told = at(world, &world.ws.join("two/sub"), "git diff");
+        assert_eq!(told["decision"], "sandbox", "{told}");
+        assert!(told["reason"].as_str().unwrap().contains("has been moved"), "{told}");
+        drop(live);
+        eventually(PATIENCE, || {
+            let told = at(world, &world.ws.join("two/sub"), "git diff");
+            if told["decision"] == "unsandboxed" { Ok(()) } else { Err(told.to_string()) }
+        });
+    });
+}
+
 /// Another directory of the repository is read, too.
 #[test]
 fn a_repository_is_one_place() {

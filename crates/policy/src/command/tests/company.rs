@@ -71,6 +71,7 @@ fn the_reason_says_who() {
         (Worker::Session, "other commands of this session are still at work"),
         (Worker::Later, "it would go on in the background"),
         (Worker::Sandbox, "another sandbox is at work in /ws"),
+        (Worker::Moved, "a directory that was /ws and has been moved"),
     ] {
         let decision = decide(&tree(), "/ws", "docker ps", who, &["/ws"]);
         let begins = "commands run behind walls; excludedCommands lists it, but ";
@@ -101,4 +102,12 @@ fn a_link_that_commands_may_have_made_leads_nobody_out_of_the_walls() {
         let told = decision.reason.contains("and commands may have made that");
         assert_eq!(told, expected == Verdict::Sandbox, "{text}: {}", decision.reason);
     }
+}
+
+/// Where it is now nobody knows.
+#[test]
+fn a_sandbox_that_was_moved_may_be_anywhere() {
+    let files = tree().directory("/var/other");
+    let decision = decide(&files, "/ws", "docker ps", Worker::Moved, &["/var/other"]);
+    assert_eq!(decision.verdict, Verdict::Sandbox, "{}", decision.reason);
 }
