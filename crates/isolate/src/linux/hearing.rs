@@ -46,6 +46,7 @@ impl Shared {
     pub(crate) fn broker_failed(&self, errno: i32) {
         self.hear_waiting_reports();
         self.failed(Step::Broker, u32::MAX, errno);
+        self.unbrokered.store(true, Ordering::Relaxed);
         self.kill();
     }
 

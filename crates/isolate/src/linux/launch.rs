@@ -6,7 +6,7 @@ use super::init::{self, Loopback, Workspace};
 use super::probe;
 use super::script::{Network, Script};
 use super::seccomp::Filter;
-use super::sys::{self, Helper, Side};
+use super::sys::{self, Helper, Namespaces, Side};
 use super::wire::{Order, PACKET, Report, Step};
 use crate::CreateError;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,7 +26,7 @@ pub(crate) struct Launched {
     pub(crate) broker: Option<BrokerHandle>,
 }
 
-/// Clones the first process and lets it build, with a broker beside it where the plan needs one.
+/// Clones the first process and lets it build, and makes ready for a broker where the plan needs one.
 pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, CreateError> {
     let pair = || socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, theirs) = pair().map_err(step("make the control socket"))?;
@@ -39,15 +39,21 @@ pub(crate) fn launch(plan: &Arc<Plan>, script: &Script) -> Result<Launched, Crea
     drop((theirs, to_broker));
     // Should anything fail from here on, dropping `ours` ends the child, and this reaps it.
     let guard = Unfinished(Some(pidfd));
+    // Before it closes itself to everybody.
+    let namespaces = match &script.filter {
+        Filter::Holds(_) => Some(Namespaces::of(pid).map_err(step("open the sandbox's namespaces"))),
+        Filter::Refuses(_) => None,
+    };
     let told = write_maps(pid).and_then(|()| {
         let sent = rustix::net::send(&ours, &Order::Go.encode(), SendFlags::NOSIGNAL);
         sent.map(drop).map_err(step("let the set-up go on"))
     });
     // A child that is gone already has said why, which is the better message.
     told.map_err(|error| early_report(&ours, script).unwrap_or(error))?;
-    // Only now: the first process builds meanwhile.
-    let broker = match (&script.filter, &guard.0) {
-        (Filter::Holds(_), Some(init)) => Some(BrokerHandle::start(plan, init.as_fd(), from_init)?),
+    let broker = match (namespaces, &guard.0) {
+        (Some(namespaces), Some(init)) => {
+            Some(BrokerHandle::new(plan, init.as_fd(), namespaces?, from_init)?)
+        }
         _ => None,
     };
     // Only now: it has ended meanwhile, and need not be waited for.

@@ -3,21 +3,62 @@
 use super::channel::{self, Room, Said, Told};
 use super::process::{self, Inheritance};
 use crate::CreateError;
-use crate::linux::sys::{self, Forked};
+use crate::linux::sys::{self, Forked, Namespaces};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
+use rustix::io::{Errno, IoSliceMut};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
+    recvmsg, socketpair,
+};
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::Plan;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A running broker. Dropping it ends it.
+/// The broker of a sandbox. It is started when the first call is held: a command that only reads never needs one.
+/// Dropping it ends it.
 pub(crate) struct BrokerHandle {
+    plan: Arc<Plan>,
+    /// The first process.
+    init: OwnedFd,
+    namespaces: Namespaces,
+    /// The first process's end sends what a broker needs.
+    from_init: AsyncFd<OwnedFd>,
+    stage: Mutex<Stage>,
+    hearing: Mutex<Room>,
+}
+
+/// How far a broker's life has come.
+enum Stage {
+    /// The first process has handed over nothing yet. What is to be told about the network waits.
+    Expected(Option<Untold>),
+    /// No call was held yet.
+    Ready(Arc<Handed>, Option<Untold>),
+    Serving(Arc<Serving>),
+    /// There was nobody whose calls could have been held, or it could not be started.
+    Never,
+}
+
+/// Something for a broker that is not there yet.
+type Untold = (Told, OwnedFd);
+
+/// What the first process hands over.
+struct Handed {
+    /// The end that answers held calls.
+    listener: AsyncFd<OwnedFd>,
+    /// The sandbox's root.
+    root: OwnedFd,
+    /// The host's files without masks, where somebody can be asked.
+    unmasked: Option<OwnedFd>,
+}
+
+/// A broker's process.
+struct Serving {
     channel: AsyncFd<OwnedFd>,
     pidfd: OwnedFd,
-    hearing: Mutex<Room>,
 }
 
 /// What became of what a broker said.
@@ -30,29 +71,34 @@ pub(crate) enum Spoken {
 }
 
 impl BrokerHandle {
-    /// Starts a broker for the sandbox whose first process this is.
-    pub(crate) fn start(
+    /// Makes ready for a broker of the sandbox whose first process this is.
+    pub(crate) fn new(
         plan: &Arc<Plan>,
         init: BorrowedFd<'_>,
+        namespaces: Namespaces,
         from_init: OwnedFd,
     ) -> Result<Self, CreateError> {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .map_err(|errno| step("make the broker's socket", errno.into()))?;
-        let pidfd = match sys::fork_broker().map_err(|errno| step("start the broker", errno.into()))? {
-            Forked::Launcher { pidfd } => pidfd,
-            Forked::Broker => become_broker(plan, init, from_init.as_fd(), theirs.as_fd()),
-        };
-        rustix::io::ioctl_fionbio(&ours, true)
-            .map_err(|errno| step("make the broker's socket", errno.into()))?;
-        let channel = sys::watch(ours).map_err(|source| step("watch the broker", source))?;
-        Ok(Self { channel, pidfd, hearing: Mutex::default() })
+        let init = init.try_clone_to_owned().map_err(|source| step("watch the first process", source))?;
+        let from_init =
+            sys::watch_reading(from_init).map_err(|source| step("watch the first process", source))?;
+        Ok(Self {
+            plan: Arc::clone(plan),
+            init,
+            namespaces,
+            from_init,
+            stage: Mutex::new(Stage::Expected(None)),
+            hearing: Mutex::default(),
+        })
     }
 
     /// Waits until the broker says something, and hands it on; nothing once it is gone. That it failed is
     /// given back: nothing else is heard after that.
     pub(crate) async fn listen(&self, each: impl Fn(Said)) -> Option<Spoken> {
-        let heard = self.channel.async_io(Interest::READABLE, |socket| {
+        let serving = match self.serving().await? {
+            Ok(serving) => serving,
+            Err(errno) => return Some(Spoken::Failed { errno: errno.raw_os_error() }),
+        };
+        let heard = serving.channel.async_io(Interest::READABLE, |socket| {
             let mut room = self.one_at_a_time();
             let said = channel::receive(socket, &mut room, RecvFlags::DONTWAIT)?;
             Ok(said.map(|(said, _)| match said {
@@ -66,11 +112,112 @@ impl BrokerHandle {
         heard.await.ok().flatten()
     }
 
+    /// The broker, once there is one: waits until it is needed, and starts it. Nothing if it never will be.
+    async fn serving(&self) -> Option<Result<Arc<Serving>, Errno>> {
+        loop {
+            let handed = match &*self.stage() {
+                Stage::Serving(serving) => return Some(Ok(Arc::clone(serving))),
+                Stage::Never => return None,
+                Stage::Ready(handed, _) => Some(Arc::clone(handed)),
+                Stage::Expected(_) => None,
+            };
+            let Some(handed) = handed else {
+                self.expect().await;
+                continue;
+            };
+            match need(&handed.listener).await {
+                Need::Now => return Some(self.start(&handed)),
+                Need::Never => *self.stage() = Stage::Never,
+            }
+        }
+    }
+
+    /// Takes in what the first process hands over.
+    async fn expect(&self) {
+        let handed =
+            self.from_init.async_io(Interest::READABLE, |socket| Ok(receive_listener(socket)?)).await;
+        let mut stage = self.stage();
+        let untold = match &mut *stage {
+            Stage::Expected(untold) => untold.take(),
+            _ => None,
+        };
+        *stage = match handed {
+            Ok(Some(handed)) => Stage::Ready(Arc::new(handed), untold),
+            // It never came so far, and says why itself.
+            _ => Stage::Never,
+        };
+    }
+
+    /// Starts the broker's process.
+    fn start(&self, handed: &Handed) -> Result<Arc<Serving>, Errno> {
+        let mut stage = self.stage();
+        let started = self.fork(handed);
+        let before = std::mem::replace(&mut *stage, Stage::Never);
+        let serving = Arc::new(started?);
+        if let Stage::Ready(_, Some((told, file))) = before {
+            // A new channel has room.
+            channel::send(serving.channel.get_ref(), &told, Some(file.as_fd()), SendFlags::DONTWAIT)?;
+        }
+        *stage = Stage::Serving(Arc::clone(&serving));
+        Ok(serving)
+    }
+
+    fn fork(&self, handed: &Handed) -> Result<Serving, Errno> {
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let pidfd = match sys::fork_broker()? {
+            Forked::Launcher { pidfd } => pidfd,
+            Forked::Broker => self.become_broker(handed, theirs.as_fd()),
+        };
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        let channel = sys::watch(ours).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        Ok(Serving { channel, pidfd })
+    }
+
+    /// In the copy: lets go of everything that is the launcher's, and serves.
+    fn become_broker(&self, handed: &Handed, channel: BorrowedFd<'_>) -> ! {
+        sys::block_all_signals();
+        let Namespaces { user, mount } = &self.namespaces;
+        let (listener, root) = (handed.listener.get_ref().as_fd(), handed.root.as_fd());
+        let unmasked = handed.unmasked.as_ref().map(AsFd::as_fd);
+        let kept = [
+            self.init.as_fd(),
+            user.as_fd(),
+            mount.as_fd(),
+            channel,
+            listener,
+            root,
+            // A number twice is kept once, and given away below.
+            unmasked.unwrap_or(root),
+        ];
+        let Ok([init, user, mount, channel, listener, root, last]) = sys::close_all_but(kept) else {
+            sys::exit_now(1)
+        };
+        let unmasked = match unmasked {
+            Some(_) => Some(last),
+            None => {
+                std::mem::forget(last);
+                None
+            }
+        };
+        let namespaces = Namespaces { user, mount };
+        process::run(Inheritance {
+            plan: Arc::clone(&self.plan),
+            init,
+            namespaces,
+            channel,
+            listener,
+            root,
+            unmasked,
+        })
+    }
+
     /// Hands on what the broker has said already. When this returns nothing of it is on its way any more, on
     /// another thread neither. A failure is left to whoever finds the broker gone.
     pub(crate) fn hear_out(&self, each: impl Fn(Said)) {
+        let Some(serving) = self.now_serving() else { return };
         let mut room = self.one_at_a_time();
-        let socket = self.channel.get_ref();
+        let socket = serving.channel.get_ref();
         while let Ok(Some((said, _))) = channel::receive(socket, &mut room, RecvFlags::DONTWAIT) {
             each(said);
         }
@@ -81,27 +228,48 @@ impl BrokerHandle {
         self.hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_serving(&self) -> Option<Arc<Serving>> {
+        match &*self.stage() {
+            Stage::Serving(serving) => Some(Arc::clone(serving)),
+            _ => None,
+        }
+    }
+
     /// Whether a broker that is gone went because nobody was left who needed it.
     pub(crate) fn ended_well(&self) -> bool {
-        sys::ended_well(self.pidfd.as_fd())
+        self.now_serving().is_none_or(|serving| sys::ended_well(serving.pidfd.as_fd()))
     }
 
     /// Waits until it has ended, and reaps it.
     pub(crate) async fn ended(&self) {
+        let Some(serving) = self.now_serving() else { return };
         // Where that cannot be waited for, whoever lets go of it last blocks for it.
-        let Ok(watched) = self.pidfd.try_clone().and_then(sys::watch) else { return };
+        let Ok(watched) = serving.pidfd.try_clone().and_then(sys::watch) else { return };
         if watched.readable().await.is_ok() {
-            let _ = sys::reap_pidfd(self.pidfd.as_fd());
+            let _ = sys::reap_pidfd(serving.pidfd.as_fd());
         }
     }
 
-    /// Tells the broker something.
+    /// Tells the broker something, or the one that will be.
     pub(crate) fn tell(&self, told: &Told, descriptor: Option<&OwnedFd>) -> Result<(), Errno> {
-        channel::send(self.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT)
+        let serving = match (&mut *self.stage(), told, descriptor) {
+            (Stage::Serving(serving), ..) => Arc::clone(serving),
+            (Stage::Expected(untold) | Stage::Ready(_, untold), Told::Network { version }, Some(file)) => {
+                let file = file.try_clone().map_err(|_| Errno::MFILE)?;
+                *untold = Some((Told::Network { version: *version }, file));
+                return Ok(());
+            }
+            _ => return Err(Errno::NOTCONN),
+        };
+        channel::send(serving.channel.get_ref(), told, descriptor.map(AsFd::as_fd), SendFlags::DONTWAIT)
     }
 }
 
-impl Drop for BrokerHandle {
+impl Drop for Serving {
     fn drop(&mut self) {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
         // An error means that somebody else of this program has waited for it.
@@ -109,18 +277,49 @@ impl Drop for BrokerHandle {
     }
 }
 
-/// In the copy: lets go of everything that is the launcher's, and serves.
-fn become_broker(
-    plan: &Arc<Plan>,
-    init: BorrowedFd<'_>,
-    from_init: BorrowedFd<'_>,
-    channel: BorrowedFd<'_>,
-) -> ! {
-    sys::block_all_signals();
-    let Ok([init, from_init, channel]) = sys::close_all_but([init, from_init, channel]) else {
-        sys::exit_now(1)
-    };
-    process::run(Inheritance { plan: Arc::clone(plan), init, channel, from_init })
+/// Whether somebody has to answer.
+enum Need {
+    Now,
+    /// Nobody is left whose calls could be held.
+    Never,
+}
+
+/// Waits until a call is held.
+async fn need(listener: &AsyncFd<OwnedFd>) -> Need {
+    loop {
+        let Ok(mut ready) = listener.readable().await else { return Need::Never };
+        let mut looked = [PollFd::new(listener.get_ref(), PollFlags::IN)];
+        let seen = poll(&mut looked, Some(&Timespec::default())).map(|_| looked[0].revents());
+        match seen {
+            Ok(seen) if seen.contains(PollFlags::IN) => return Need::Now,
+            Ok(seen) if seen.contains(PollFlags::HUP) => return Need::Never,
+            // Whoever called has been killed meanwhile.
+            Ok(_) | Err(Errno::INTR) => ready.clear_ready(),
+            Err(_) => return Need::Never,
+        }
+    }
+}
+
+/// Receives what the first process hands over; nothing if it is gone.
+fn receive_listener(from: &OwnedFd) -> Result<Option<Handed>, Errno> {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let message = recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, flags)?;
+    if message.bytes == 0 {
+        return Ok(None);
+    }
+    let received = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => {
+            Some((descriptors.next()?, descriptors.next()?, descriptors.next()))
+        }
+        _ => None,
+    });
+    let (listener, root, unmasked) = received.ok_or(Errno::BADMSG)?;
+    let listener =
+        sys::watch_reading(listener).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Some(Handed { listener, root, unmasked }))
 }
 
 fn step(act: &'static str, source: io::Error) -> CreateError {

@@ -10,13 +10,12 @@ use super::tally::Tally;
 use super::worker;
 use crate::linux::script::Caller;
 use crate::linux::seccomp;
-use crate::linux::sys::{self, Held, Listener};
+use crate::linux::sys::{self, Held, Listener, Namespaces};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{Errno, IoSliceMut};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg};
-use std::mem::MaybeUninit;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,9 +72,14 @@ pub(super) struct Inheritance {
     pub(super) plan: Arc<Plan>,
     /// The first process.
     pub(super) init: OwnedFd,
+    pub(super) namespaces: Namespaces,
     pub(super) channel: OwnedFd,
-    /// The first process's end sends the listener.
-    pub(super) from_init: OwnedFd,
+    /// The end that answers held calls.
+    pub(super) listener: OwnedFd,
+    /// The sandbox's root.
+    pub(super) root: OwnedFd,
+    /// The host's files without masks, where somebody can be asked.
+    pub(super) unmasked: Option<OwnedFd>,
 }
 
 /// The life of the broker.
@@ -96,22 +100,16 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     let proc = openat(CWD, c"/proc", directory, Mode::empty()).map_err(at("open /proc"))?;
     let own = openat(CWD, c"/proc/self/fd", directory, Mode::empty()).map_err(at("open /proc/self/fd"))?;
     let host = openat(CWD, c"/", directory, Mode::empty()).map_err(at("open the host's root"))?;
-    sys::enter_namespaces(given.init.as_fd()).map_err(at("enter the sandbox's namespaces"))?;
-    // The first process may now close itself to everybody, us included.
-    rustix::net::send(&given.from_init, &[1], SendFlags::NOSIGNAL)
-        .map_err(at("speak to the first process"))?;
-    let judge = Judge::new(&given.plan);
-    let Handed { listener, root, unmasked } =
-        receive_listener(&given.from_init).map_err(at("get the held calls"))?;
-    // We may have entered while the host's root lay over the sandbox's own.
-    rustix::process::fchdir(&root)
+    given.namespaces.enter().map_err(at("enter the sandbox's namespaces"))?;
+    // Its own root: the namespace's is where the host's was.
+    rustix::process::fchdir(&given.root)
         .and_then(|()| rustix::process::chroot(c"."))
         .map_err(at("take the sandbox's root"))?;
-    // After the first process has mapped our ids: only then is there something to keep.
+    let judge = Judge::new(&given.plan);
     sys::keep_only_tracing().map_err(at("give up privileges"))?;
     let standing = Standing::look(&given.plan.mounts).map_err(at("find the sandbox's mounts"))?;
     let broker = Arc::new(Broker {
-        listener: Listener::new(listener),
+        listener: Listener::new(given.listener),
         judge,
         network: Mutex::new(Network::new(&given.plan)),
         plan: given.plan,
@@ -119,7 +117,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         proc,
         own_descriptors: own,
         host,
-        unmasked,
+        unmasked: given.unmasked,
         standing,
         channel: given.channel,
         changes: Mutex::default(),
@@ -141,40 +139,6 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
             _ => sys::exit_now(0),
         }
     }
-}
-
-/// What the first process hands over.
-struct Handed {
-    /// The end that answers held calls.
-    listener: OwnedFd,
-    /// The sandbox's root.
-    root: OwnedFd,
-    /// The host's files without masks, where somebody can be asked.
-    unmasked: Option<OwnedFd>,
-}
-
-/// Waits for the first process to hand over the end that answers held calls.
-fn receive_listener(from: &OwnedFd) -> Result<Handed, Errno> {
-    let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    loop {
-        match recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-            // It never came so far.
-            Ok(message) if message.bytes == 0 => sys::exit_now(0),
-            Ok(_) => break,
-        }
-    }
-    let received = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => {
-            let (listener, root) = (descriptors.next()?, descriptors.next()?);
-            Some(Handed { listener, root, unmasked: descriptors.next() })
-        }
-        _ => None,
-    });
-    received.ok_or(Errno::BADMSG)
 }
 
 impl Broker {

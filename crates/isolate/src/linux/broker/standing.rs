@@ -6,12 +6,12 @@
 //! known by its number, which does not change, and has to be found where it was laid.
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statx};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
 use rustix::io::Errno;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stockade_policy::{Mount, MountKind};
+use stockade_policy::{Identity, Mount, MountKind};
 
 /// What a call fails with whose place no rule can be asked about.
 pub(super) const MOVED: Errno = Errno::STALE;
@@ -22,6 +22,8 @@ type Line = (u64, u64);
 /// Where the mounts of a sandbox were when it began.
 pub(super) struct Standing {
     laid: Vec<Laid>,
+    /// One that was carried away before anybody looked: its number is not known.
+    lost: Option<PathBuf>,
     /// Which of those a file system of the host's stands on, for those that were met.
     others: Mutex<Vec<(u64, usize)>>,
     /// What was not found in its place, most recently.
@@ -34,19 +36,36 @@ struct Laid {
 }
 
 impl Standing {
-    /// Looks where everything is; what is not where it was laid a moment ago is an error.
+    /// Looks where everything is. Commands may run by now, so that a name alone says nothing: what stands there has to
+    /// be a mount, and of the very file the plan means.
     pub(super) fn look(mounts: &[Mount]) -> Result<Self, Errno> {
         let mut laid = vec![Laid { number: number_at(Path::new("/"))?, path: "/".into() }];
-        for mount in mounts.iter().filter(|mount| !matches!(mount.kind, MountKind::Mask { .. })) {
-            let is_bind = matches!(mount.kind, MountKind::Bind { .. });
-            match number_at(&mount.path) {
-                Ok(number) => laid.push(Laid { number, path: mount.path.clone() }),
-                Err(Errno::NOENT | Errno::NOTDIR) if is_bind => return Err(MOVED),
+        let mut lost = None;
+        for (at, mount) in mounts.iter().enumerate() {
+            let identity = match &mount.kind {
+                MountKind::Mask { .. } => continue,
+                MountKind::Bind { identity, .. } => Some(identity),
+                _ => None,
+            };
+            let found = match look_at(&mount.path) {
+                Ok(found) => found,
+                Err(Errno::NOENT | Errno::NOTDIR) if identity.is_some() => {
+                    lost.get_or_insert_with(|| mount.path.clone());
+                    continue;
+                }
                 // Nobody who runs as the caller does comes there by name.
-                Err(_) => {}
+                Err(_) => continue,
+            };
+            if identity.is_some_and(|identity| !is(&found, identity))
+                && !is_overlaid(&mounts[..at], &mount.path)
+                && !mounts[at + 1..].iter().any(|later| later.path == mount.path)
+            {
+                lost.get_or_insert_with(|| mount.path.clone());
+                continue;
             }
+            laid.push(Laid { number: number(found)?, path: mount.path.clone() });
         }
-        Ok(Self { laid, others: Mutex::default(), moved: Mutex::default() })
+        Ok(Self { laid, lost, others: Mutex::default(), moved: Mutex::default() })
     }
 
     /// Fails where a file lies in a mount that was carried away.
@@ -54,6 +73,11 @@ impl Standing {
         let number = number_of(file)?;
         let index = match self.laid.iter().position(|laid| laid.number == number) {
             Some(index) => index,
+            // It may be the one that was lost.
+            None if self.lost.is_some() => {
+                self.last().clone_from(&self.lost);
+                return Err(MOVED);
+            }
             None => self.beneath(number, proc)?,
         };
         let laid = self.laid.get(index).ok_or(MOVED)?;
@@ -95,15 +119,32 @@ impl Standing {
 }
 
 fn number_at(path: &Path) -> Result<u64, Errno> {
+    number(look_at(path)?)
+}
+
+fn look_at(path: &Path) -> Result<Statx, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    number(statx(CWD, path, flags, StatxFlags::MNT_ID)?)
+    statx(CWD, path, flags, StatxFlags::MNT_ID | StatxFlags::INO)
+}
+
+/// Whether an overlay shows what is there: that has numbers of its own.
+fn is_overlaid(mounts: &[Mount], path: &Path) -> bool {
+    let mut above = mounts.iter().filter(|mount| path.starts_with(&mount.path));
+    above.any(|mount| matches!(mount.kind, MountKind::Overlay { .. }))
+}
+
+/// Whether a mount of this very file was found.
+fn is(found: &Statx, identity: &Identity) -> bool {
+    let dev = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
+    let is_mount = found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    is_mount && (dev, found.stx_ino) == (identity.dev, identity.ino)
 }
 
 fn number_of(file: impl AsFd) -> Result<u64, Errno> {
     number(statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?)
 }
 
-fn number(found: rustix::fs::Statx) -> Result<u64, Errno> {
+fn number(found: Statx) -> Result<u64, Errno> {
     let told = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::MNT_ID);
     // Every kernel that can lay these mounts tells.
     if told { Ok(found.stx_mnt_id) } else { Err(Errno::NOSYS) }
@@ -125,6 +166,7 @@ fn read_line(line: &str) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stockade_policy::{FileKind, Rights};
 
     #[test]
     fn lines_name_a_mount_and_what_it_stands_on() {
@@ -145,11 +187,32 @@ mod tests {
         let elsewhere = Laid { number: number_at(Path::new("/proc")).unwrap(), path: "/usr".into() };
         let standing = Standing {
             laid: vec![Laid { number: number_at(Path::new("/")).unwrap(), path: "/".into() }, elsewhere],
+            lost: None,
             others: Mutex::default(),
             moved: Mutex::default(),
         };
         let file = openat(CWD, c"/proc", OFlags::PATH, Mode::empty()).unwrap();
         assert_eq!(standing.check(&file, &proc), Err(MOVED));
         assert_eq!(standing.take_moved(), Some("/usr".into()));
+    }
+
+    #[test]
+    fn what_was_lost_before_anybody_looked_may_be_any_unknown_mount() {
+        let proc = openat(CWD, c"/proc", OFlags::PATH, Mode::empty()).unwrap();
+        let plan = |path: &str| {
+            let identity = Identity { dev: 1, ino: 2, kind: FileKind::Directory };
+            let kind =
+                MountKind::Bind { identity, rights: Rights { read: true, write: true, execute: true } };
+            Mount { path: path.into(), kind, rule: None }
+        };
+        // No mount, not the file that was meant, not there.
+        for path in ["/usr", "/proc", "/nowhere"] {
+            let standing = Standing::look(&[plan(path)]).unwrap();
+            let file = openat(CWD, c"/proc", OFlags::PATH, Mode::empty()).unwrap();
+            assert_eq!(standing.check(&file, &proc), Err(MOVED), "{path}");
+            assert_eq!(standing.take_moved(), Some(path.into()));
+            let root = openat(CWD, c"/", OFlags::PATH, Mode::empty()).unwrap();
+            assert_eq!(standing.check(&root, &proc), Ok(()));
+        }
     }
 }

@@ -89,7 +89,6 @@ pub(super) fn run(
     let Ok([control, to_broker]) = sys::close_all_but([control, to_broker]) else { sys::exit_now(1) };
     // Failure to name the process costs nothing but a nicer `ps`.
     let _ = rustix::thread::set_name(c"stockade-init");
-    // Open until a failure is reported: the broker takes its end for ours, and would complain first.
     let mut to_broker = Some(to_broker);
     let result = build(script, workspace, &control).and_then(|unmasked| {
         // An order that already waits is answered in a moment, which says as much.
@@ -130,15 +129,6 @@ fn raise_descriptor_limit() -> Rlimit {
 /// The walls that hold the first process too, and that every command inherits. Put up while the launcher
 /// is still hearing that the mounts stand: it takes as long to wake up as these take to build.
 fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Built {
-    if matches!(script.filter, Filter::Holds(_)) {
-        // It enters our namespaces, which nobody can any more once we have closed ourselves.
-        let mut byte = [0];
-        match rustix::net::recv(to_broker, &mut byte, RecvFlags::empty()) {
-            Ok((1, _)) => {}
-            Ok(_) => return Err(Errno::PIPE).during(Step::Broker),
-            Err(error) => return Err(error).during(Step::Broker),
-        }
-    }
     sys::shed_privileges().during(Step::Privileges)?;
     // 1, not 0: a handler that core_pattern pipes to is started even for 0, but not for 1. The filter keeps
     // it there.
@@ -151,7 +141,7 @@ fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Buil
                 Err(errno @ (Errno::INVAL | Errno::BUSY)) => return Err(errno).during(Step::Broker),
                 other => other.during(Step::Seccomp)?,
             };
-            // Whatever stood over the root when it entered, from here on it sees what we see.
+            // Whoever enters our namespaces from outside comes to the root they began with.
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let root = sys::open_past_broker(c"/", flags, script.cookie).during(Step::Broker)?;
             hand_over(to_broker, &listener, &root, unmasked.as_ref()).during(Step::Broker)
@@ -159,7 +149,7 @@ fn seal(script: &Script, to_broker: &OwnedFd, unmasked: Option<OwnedFd>) -> Buil
     }
 }
 
-/// Gives the broker the end that answers held calls, our root, and the host's files without masks; ours
+/// Gives the launcher, for a broker, the end that answers held calls, our root, and the host's files without masks; ours
 /// are closed on return, so that no held call waits for a broker that is gone.
 fn hand_over(
     to_broker: &OwnedFd,

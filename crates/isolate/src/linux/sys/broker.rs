@@ -1,7 +1,8 @@
 //! Making the broker's process.
 
 use super::check;
-use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 /// Who returns from [`fork_broker`].
@@ -38,10 +39,31 @@ pub(crate) fn fork_broker() -> Result<Forked, Errno> {
     }
 }
 
-/// Enters the user and mount namespace of a process.
-pub(crate) fn enter_namespaces(of: BorrowedFd<'_>) -> Result<(), Errno> {
-    // SAFETY: numbers only; this process has one thread.
-    check(unsafe { libc::setns(of.as_raw_fd(), libc::CLONE_NEWUSER | libc::CLONE_NEWNS) }.into()).map(drop)
+/// The namespaces a broker lives in. A process that has closed itself to everybody keeps those that were opened before.
+#[derive(Debug)]
+pub(crate) struct Namespaces {
+    pub(crate) user: OwnedFd,
+    pub(crate) mount: OwnedFd,
+}
+
+impl Namespaces {
+    /// Those of a process.
+    pub(crate) fn of(process: u32) -> Result<Self, Errno> {
+        let open = |name: &str| {
+            let path = format!("/proc/{process}/ns/{name}");
+            rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        };
+        Ok(Self { user: open("user")?, mount: open("mnt")? })
+    }
+
+    /// Enters both.
+    pub(crate) fn enter(&self) -> Result<(), Errno> {
+        for (namespace, kind) in [(&self.user, libc::CLONE_NEWUSER), (&self.mount, libc::CLONE_NEWNS)] {
+            // SAFETY: numbers only; this process has one thread.
+            check(unsafe { libc::setns(namespace.as_raw_fd(), kind) }.into())?;
+        }
+        Ok(())
+    }
 }
 
 /// Keeps only the right to look into the processes of our user namespace.

@@ -25,7 +25,7 @@ mod unread;
 mod watch;
 
 pub(crate) use broker::{
-    Forked, bind_raw, connect_raw, descriptor_of, enter_namespaces, fork_broker, handle_to_process,
+    Forked, Namespaces, bind_raw, connect_raw, descriptor_of, fork_broker, handle_to_process,
     handle_to_thread, keep_only_tracing, unshare_file_mask,
 };
 pub(crate) use clone::{Side, clone_init, start_sharing_memory};
