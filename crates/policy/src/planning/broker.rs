@@ -26,6 +26,7 @@ pub(super) struct Need {
 pub(super) fn broker(policy: &Policy, survey: &Survey, files: &dyn Files) -> Option<Need> {
     let mut draft = Draft::new(policy, files);
     draft.add_points(survey);
+    survey.repositories.iter().for_each(|git| draft.add_git_directory(git));
     let held = names_that_may_appear(policy, survey).filter(|_| !draft.plan.writable.is_empty());
     let listed = policy.network.unix_sockets.first().map(|socket| &socket.rule);
     let watched = policy.trace_reads == Switch::Allowed || policy.asking == Switch::Allowed;
@@ -187,7 +188,13 @@ impl<'a> Draft<'a> {
             Place::InGitDirectory(glob) => glob.depth().and_then(|depth| path.ancestors().nth(depth)),
             _ => None,
         };
-        let Some(git) = git else { return };
+        if let Some(git) = git {
+            self.add_git_directory(git);
+        }
+    }
+
+    /// A git directory, or a pointer to one.
+    fn add_git_directory(&mut self, git: &Path) {
         let (known, new) = match git.parent().filter(|_| git.ends_with(".git")) {
             Some(parent) => (&mut self.repositories, parent),
             None => (&mut self.plan.git_directories, git),

@@ -60,6 +60,8 @@ pub(crate) struct Survey {
     /// Those of them whose name may be a link all the same.
     pub(crate) unsettled: Vec<RuleId>,
     pub(crate) notices: Vec<Notice>,
+    /// Git directories and pointers to one. What is in them is not asked: git needs neither hooks nor settings.
+    pub(crate) repositories: Vec<PathBuf>,
 }
 
 /// Makes a survey for a policy.

@@ -154,6 +154,8 @@ impl<'a> Walk<'a> {
         found.notices.sort_by(|left, right| left.text.cmp(&right.text));
         survey.points.append(&mut found.points);
         survey.notices.append(&mut found.notices);
+        found.repositories.sort();
+        survey.repositories.append(&mut found.repositories);
         Ok(())
     }
 

@@ -395,3 +395,24 @@ fn a_work_trees_part_does_not_become_a_repository() {
         }
     });
 }
+
+/// Git needs neither hooks nor settings in a git directory, so that taking them away changes nothing.
+#[test]
+fn f25_a_repository_stripped_of_its_settings_stays_one() {
+    each_caller(|world| {
+        let made = r"git init -q --template= there; git init -q --template= ../out; mkdir plain
+                     rm there/.git/config && echo stripped";
+        assert_eq!(world.run().shell(made).out(), "stripped\n");
+        let acts = |dir: &str| {
+            let at = world.ws.join(dir);
+            vec![act!["mkdir", at.join(".vscode")], act!["create", at.join(".mcp.json")]]
+        };
+        for answer in reported(world).batch(acts("there")) {
+            answer.errno(&["EACCES"]);
+        }
+        Records::of(world).tell("create", world.ws.join("there/.vscode"), "protected .vscode");
+        for answer in reported(world).batch(acts("plain")) {
+            answer.ok();
+        }
+    });
+}

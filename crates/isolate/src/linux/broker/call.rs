@@ -50,10 +50,15 @@ pub(super) enum Call {
         path: PathArgument,
         length: i64,
     },
-    /// Mode, owner, times, attributes: recorded, and left to the walls.
+    /// Owner and times: recorded, and left to the walls.
     Metadata {
         path: PathArgument,
         follow: Follow,
+    },
+    /// Mode and attributes.
+    Alter {
+        whom: Whom,
+        change: Change,
     },
     /// File mask or working directory: what is remembered of them is over.
     Surroundings,
@@ -79,6 +84,28 @@ pub(super) enum Call {
     /// A socket for echo requests.
     Ping,
     Unknown,
+}
+
+/// Whose mode or attributes change.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whom {
+    Named {
+        path: PathArgument,
+        follow: Follow,
+    },
+    /// An open file. Where it has a name as well, that one counts unless it is empty.
+    Open {
+        number: i32,
+        unless: Option<(PathArgument, Follow)>,
+    },
+}
+
+/// How they change; addresses are the caller's.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    Mode(u32),
+    SetAttribute { name: u64, value: u64, size: u64, flags: u32 },
+    RemoveAttribute { name: u64 },
 }
 
 /// Whether the last name is followed when it is a link.
@@ -129,21 +156,30 @@ impl Call {
             libc::SYS_bind => Self::Bind { socket: a as i32, address: b, length: c },
             libc::SYS_sendto => Self::SendTo { socket: a as i32, address: e, length: f },
             libc::SYS_socket if is_ping(a, b, c) => Self::Ping,
-            libc::SYS_fchmodat => Self::Metadata { path: at(a, b), follow: Follow::Yes },
+            libc::SYS_fchmod => Self::Alter { whom: open(a), change: Change::Mode(b as u32) },
+            libc::SYS_fchmodat => {
+                Self::Alter { whom: named(at(a, b), Follow::Yes), change: Change::Mode(c as u32) }
+            }
             libc::SYS_fchmodat2 => {
-                Self::Metadata { path: at(a, b), follow: Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW) }
+                let (path, follow) = (at(a, b), Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW));
+                let whom = match d as i32 & libc::AT_EMPTY_PATH {
+                    0 => named(path, follow),
+                    _ => Whom::Open { number: a as i32, unless: Some((path, follow)) },
+                };
+                Self::Alter { whom, change: Change::Mode(c as u32) }
+            }
+            libc::SYS_setxattr | libc::SYS_lsetxattr | libc::SYS_fsetxattr => Self::Alter {
+                whom: whose_attribute(held),
+                change: Change::SetAttribute { name: b, value: c, size: d, flags: e as u32 },
+            },
+            libc::SYS_removexattr | libc::SYS_lremovexattr | libc::SYS_fremovexattr => {
+                Self::Alter { whom: whose_attribute(held), change: Change::RemoveAttribute { name: b } }
             }
             libc::SYS_utimensat => {
                 Self::Metadata { path: at(a, b), follow: Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW) }
             }
             libc::SYS_fchownat => {
                 Self::Metadata { path: at(a, b), follow: Follow::unless(e, libc::AT_SYMLINK_NOFOLLOW) }
-            }
-            libc::SYS_setxattr | libc::SYS_removexattr => {
-                Self::Metadata { path: here(a), follow: Follow::Yes }
-            }
-            libc::SYS_lsetxattr | libc::SYS_lremovexattr => {
-                Self::Metadata { path: here(a), follow: Follow::No }
             }
             _ => Self::old(held),
         }
@@ -164,7 +200,10 @@ impl Call {
             libc::SYS_rename => Self::Rename { from: here(a), to: here(b), flags: 0 },
             libc::SYS_unlink => Self::Unlink { path: here(a), flags: 0 },
             libc::SYS_rmdir => Self::Unlink { path: here(a), flags: libc::AT_REMOVEDIR },
-            libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+            libc::SYS_chmod => {
+                Self::Alter { whom: named(here(a), Follow::Yes), change: Change::Mode(b as u32) }
+            }
+            libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
                 Self::Metadata { path: here(a), follow: Follow::Yes }
             }
             libc::SYS_lchown => Self::Metadata { path: here(a), follow: Follow::No },
@@ -186,6 +225,24 @@ fn is_ping(family: u64, kind: u64, protocol: u64) -> bool {
     matches!(family as i32, libc::AF_INET | libc::AF_INET6)
         && kind as i32 & KIND == libc::SOCK_DGRAM
         && matches!(protocol as i32, libc::IPPROTO_ICMP | libc::IPPROTO_ICMPV6)
+}
+
+fn named(path: PathArgument, follow: Follow) -> Whom {
+    Whom::Named { path, follow }
+}
+
+fn open(number: u64) -> Whom {
+    Whom::Open { number: number as i32, unless: None }
+}
+
+/// All calls about attributes have their file in the first argument.
+fn whose_attribute(held: &Held) -> Whom {
+    let file = held.arguments[0];
+    match i64::from(held.number) {
+        libc::SYS_fsetxattr | libc::SYS_fremovexattr => open(file),
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => named(here(file), Follow::No),
+        _ => named(here(file), Follow::Yes),
+    }
 }
 
 fn here(address: u64) -> PathArgument {

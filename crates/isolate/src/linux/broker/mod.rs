@@ -11,6 +11,7 @@
 //! Should it die, every held call fails with ENOSYS, and so does every later one.
 
 mod act;
+mod altering;
 mod call;
 mod caller;
 mod channel;

@@ -76,6 +76,7 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
         Call::Unlink { path, flags } => trial.unlink(path, flags),
         Call::Truncate { path, length } => trial.truncate(path, length),
         Call::Metadata { path, follow } => trial.metadata(path, follow),
+        Call::Alter { whom, change } => trial.alter(whom, change),
         Call::Surroundings => {
             broker.memory().forget();
             Ok(Answer::GoOn)

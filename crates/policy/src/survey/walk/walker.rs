@@ -85,6 +85,7 @@ impl<'w, 'a> Walker<'w, 'a> {
     pub(super) fn take_over(&mut self, mut helper: Self) {
         self.survey.points.append(&mut helper.survey.points);
         self.survey.notices.append(&mut helper.survey.notices);
+        self.survey.repositories.append(&mut helper.survey.repositories);
     }
 
     pub(super) fn into_survey(self) -> Survey {
@@ -273,7 +274,7 @@ impl<'w, 'a> Walker<'w, 'a> {
 
     /// What protection adds to the search in a directory of a writable region.
     fn add_protection(
-        &self,
+        &mut self,
         path: &Path,
         scope: &mut Scope,
         states: &mut Vec<State<'a>>,
@@ -286,6 +287,7 @@ impl<'w, 'a> Walker<'w, 'a> {
         let has = |wanted: &str| entries.iter().any(|(name, _)| name == wanted);
         let named_git = path.file_name() == Some(OsStr::new(".git"));
         if named_git || (has("HEAD") && has("objects") && has("refs")) {
+            self.survey.repositories.push(path.to_owned());
             scope.git = true;
             states.extend_from_slice(&walk.in_git);
             return;
@@ -312,6 +314,7 @@ impl<'w, 'a> Walker<'w, 'a> {
         next: &mut Vec<State<'a>>,
     ) {
         let (walk, files) = (self.walk, self.walk.files);
+        self.survey.repositories.push(path.to_owned());
         let target = match kind {
             FileKind::Directory => {
                 below.git = true;
