@@ -65,9 +65,10 @@ pub use gateway::{
     Target, TlsPlan, Upstreams, lent_addresses, lent_number,
 };
 pub use git::{
-    GitPlaces, GitRefusal, check_git_config, check_git_config_change, check_git_pointer,
-    check_worktree_commondir, check_worktree_pointer, git_config_addresses, git_config_values,
-    git_config_with_relative_worktree, git_config_worktree, git_module_owner,
+    GitPlaces, GitRefusal, ObjectFormat, check_git_config, check_git_config_change, check_git_index,
+    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_addresses,
+    git_config_values, git_config_with_relative_worktree, git_config_worktree, git_index_names,
+    git_module_owner,
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;

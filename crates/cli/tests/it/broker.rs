@@ -7,6 +7,7 @@ mod faults;
 mod git;
 mod kills;
 mod links;
+mod lists;
 mod modes;
 mod names;
 mod programs;

@@ -9,12 +9,15 @@ use super::judgement::{Check, Judgement, Naming, Refusal};
 use super::refusal::protected;
 use super::table::Table;
 use crate::RuleRef;
+use crate::git::is_git_index;
 use crate::rules::{Facts, List};
 use std::path::Path;
 
 pub(super) const CONFIG: &str = "git settings may only be changed to keys that run nothing";
 const HOOK: &str = "git on the host would run it: only samples may be made here";
 const REDIRECT: &str = "it would send git on the host to other settings and hooks";
+const INDEX: &str = "git on the host would read and write the files it lists, wherever they are: programs other than git \
+                     do not write it";
 const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
 const ADDRESS: &str = "an address that git on the host would follow may name a program";
 const WORKTREE: &str = "a work tree's part of a repository has no objects, settings and hooks of its own: with them git \
@@ -31,6 +34,8 @@ enum Meaning {
         sample: bool,
     },
     Config,
+    /// The list of files.
+    Index,
     CommonDir {
         of_worktree: bool,
     },
@@ -73,7 +78,9 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
     if links && place.in_git.is_some() {
         return refuse(".git", LINK);
     }
-    if act == Act::Name(Naming::Special) && place.in_git.is_some() {
+    // Git reads these in every directory, too.
+    let is_read = name.starts_with(b".git") || name == b".mailmap";
+    if act == Act::Name(Naming::Special) && (place.in_git.is_some() || is_read) {
         return refuse(".git", SPECIAL);
     }
     let free = act == Act::Change;
@@ -86,6 +93,14 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         }
         Meaning::Hooks | Meaning::Hook { .. } => refuse("hooks", HOOK),
         Meaning::Config => config(table, below, act),
+        // A submodule may have the name, and a directory is no list.
+        Meaning::Index if matches!(act, Act::Name(Naming::Directory | Naming::MovedDirectory)) => {
+            Judgement::Free
+        }
+        Meaning::Index => {
+            let rule = RuleRef { text: "protected .git/index".to_owned(), ..table.quote(git) };
+            content(act, Check::GitIndex, protected(Some(rule), INDEX))
+        }
         Meaning::CommonDir { of_worktree: true } => {
             let rule = table.git_rule("worktrees/*/commondir").unwrap_or(git);
             content(act, Check::WorktreeCommonDir, protected(Some(table.quote(rule)), REDIRECT))
@@ -144,6 +159,7 @@ fn meaning(below: &[&[u8]]) -> Meaning {
             [b"gitdir", ..] => Meaning::WorktreePointer,
             [b"config.worktree", ..] => Meaning::Config,
             [b"objects" | b"config" | b"hooks", ..] => Meaning::InWorktree,
+            [name] if is_git_index(name) => Meaning::Index,
             // Submodules of a linked work tree have their git directories in its part of the repository.
             [b"modules"] => Meaning::Way,
             [b"modules", below @ ..] => in_modules(below),
@@ -160,6 +176,7 @@ fn in_repository(below: &[&[u8]]) -> Meaning {
         [b"hooks", name] => Meaning::Hook { sample: name.ends_with(b".sample") || name.starts_with(b".") },
         [b"hooks", ..] => Meaning::Hook { sample: false },
         [b"config" | b"config.worktree", ..] => Meaning::Config,
+        [name] if is_git_index(name) => Meaning::Index,
         [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
         [b"remotes" | b"branches", _, ..] => Meaning::Address,
         [b"info"] => Meaning::Way,
@@ -181,6 +198,8 @@ fn in_modules(below: &[&[u8]]) -> Meaning {
             Meaning::Way | Meaning::Other => {}
             // Branches of others, not addresses.
             Meaning::Address if at > 0 && below[at - 1] == b"refs" => {}
+            // Branches again.
+            Meaning::Index if below[..at].iter().any(|name| matches!(*name, b"refs" | b"logs")) => {}
             found => return found,
         }
     }

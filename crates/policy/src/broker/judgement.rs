@@ -54,6 +54,8 @@ pub enum Check {
     WorktreeCommonDir,
     /// The new content must be the path of a `.git` file below a writable root.
     WorktreePointer,
+    /// The new content must be a list of files of the work tree.
+    GitIndex,
     /// The name must not complete a bare repository: HEAD, objects and refs beside each other.
     BareRepository,
 }

@@ -37,4 +37,4 @@ pub(crate) use inspect::{Inspector, Seen};
 pub(crate) use part::Reading;
 pub(crate) use pattern::CommandPattern;
 pub(crate) use reading::{Opinions, read};
-pub(crate) use rules::{CommandRules, Excluded, Obeyed, RunByGit};
+pub(crate) use rules::{CommandRules, Excluded, HooksByTree, Obeyed, RunByGit};

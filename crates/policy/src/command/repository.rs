@@ -5,6 +5,8 @@
 
 use super::ground::{Ground, Stands};
 use super::part::Word;
+use super::rules::HooksByTree;
+use crate::git::{ObjectFormat, check_git_index, is_git_index};
 use crate::load::git_directories;
 use crate::work_trees::{link_on_the_way, named, of_submodules, submodule_work_trees};
 use crate::{FileKind, Opens, Request};
@@ -88,6 +90,7 @@ impl Ground<'_> {
         read.extend_from_slice(&directories);
         self.raced(request, &read)
             .or_else(|| self.program(&places))
+            .or_else(|| self.hooks(&places))
             .or_else(|| self.misled(&places, &directories))
             .or_else(|| self.left_behind(directories))
             .or(going_on)
@@ -99,6 +102,21 @@ impl Ground<'_> {
         let found = self.policy.commands.run_by_git.iter().find(|found| concerns(&found.tree))?;
         let (by, program) = (&found.named_by, found.program.display());
         Some(format!("{by} has git run {program}, which lies where commands may write"))
+    }
+
+    /// Hooks in a work tree that commands may have made.
+    fn hooks(&self, places: &[PathBuf]) -> Option<String> {
+        let is_there = |tree: &&Path| self.files.look(&tree.join(".git")).is_ok();
+        let trees: Vec<&Path> = places.iter().filter_map(|place| place.ancestors().find(is_there)).collect();
+        let roots = &self.policy.commands.roots;
+        let written =
+            |tree: &&&Path| roots.iter().any(|root| tree.starts_with(root) || root.starts_with(tree));
+        trees.iter().filter(written).find_map(|tree| {
+            let strange = |hooks: &&HooksByTree| hooks.tree.as_deref() != Some(*tree);
+            let found = self.policy.commands.hooks_by_tree.iter().find(strange)?;
+            let (by, tree) = (&found.named_by, tree.display());
+            Some(format!("{by} has git run hooks of the work tree {tree}, where commands may have made some"))
+        })
     }
 
     /// A work tree that git would enter through a link. No command can lay one there any more, but may have before:
@@ -147,6 +165,14 @@ impl Ground<'_> {
                     let path = path.display();
                     return Some(format!("git would go on with what commands may have written to {path}"));
                 }
+                if kind == FileKind::File && is_git_index(name.as_os_str().as_encoded_bytes()) {
+                    let format = self.object_format(&directory);
+                    let checked = self.files.read(&path).map(|content| check_git_index(&content, format));
+                    if !matches!(checked, Ok(Ok(()))) {
+                        let path = path.display();
+                        return Some(format!("{path} lists files outside the work tree, or cannot be read"));
+                    }
+                }
                 if kind == FileKind::Symlink && !is(&FOLLOWED) {
                     return Some(format!("git would follow the link {}", path.display()));
                 }
@@ -159,6 +185,17 @@ impl Ground<'_> {
             }
         }
         None
+    }
+}
+
+impl Ground<'_> {
+    /// The digests of the repository that a git directory, or a work tree's part of one, belongs to.
+    fn object_format(&self, directory: &Path) -> ObjectFormat {
+        let common = match directory.parent() {
+            Some(above) if above.ends_with("worktrees") => above.parent().unwrap_or(above),
+            _ => directory,
+        };
+        ObjectFormat::of_config(&self.files.read(&common.join("config")).unwrap_or_default())
     }
 }
 

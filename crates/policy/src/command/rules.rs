@@ -50,6 +50,8 @@ pub(crate) struct CommandRules {
     pub(crate) obeyed: Vec<Obeyed>,
     /// Programs that git runs and that lie where commands may write.
     pub(crate) run_by_git: Vec<RunByGit>,
+    /// Directories of hooks that settings name from the work tree on.
+    pub(crate) hooks_by_tree: Vec<HooksByTree>,
 }
 
 /// A program of git's configuration.
@@ -60,6 +62,16 @@ pub(crate) struct RunByGit {
     /// The key that names it, and where.
     pub(crate) named_by: String,
     pub(crate) program: PathBuf,
+}
+
+/// Hooks that every work tree has of its own. They are protected in those that are known when a run begins: in one that
+/// commands made, they may have made hooks as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HooksByTree {
+    /// The key that names them, and where.
+    pub(crate) named_by: String,
+    /// The one work tree whose own settings say so, if it is the only one.
+    pub(crate) tree: Option<PathBuf>,
 }
 
 /// Names of files that are executed or obeyed without anybody naming them; `*` stands for anything.
@@ -126,6 +138,7 @@ impl CommandRules {
             guarded: Vec::new(),
             obeyed: Vec::new(),
             run_by_git: Vec::new(),
+            hooks_by_tree: Vec::new(),
         }
     }
 

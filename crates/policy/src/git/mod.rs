@@ -7,6 +7,7 @@
 mod addresses;
 mod change;
 mod config;
+mod index;
 mod keys;
 mod lead;
 mod parse;
@@ -24,6 +25,8 @@ mod worktree;
 pub use addresses::git_config_addresses;
 pub use change::check_git_config_change;
 pub use config::{check_git_config, git_config_values};
+pub(crate) use index::is_git_index;
+pub use index::{ObjectFormat, check_git_index, git_index_names};
 pub(crate) use keys::GitKeys;
 pub(crate) use lead::{Lead, LeadKind, git_config_leads};
 pub use places::GitPlaces;

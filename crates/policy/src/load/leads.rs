@@ -5,7 +5,7 @@
 
 use super::Draft;
 use super::worktree::line;
-use crate::command::RunByGit;
+use crate::command::{HooksByTree, RunByGit};
 use crate::git::{Lead, LeadKind, git_config_leads};
 use crate::rules::{List, Place, Rule};
 use crate::{FileKind, Files, Layer};
@@ -60,7 +60,10 @@ impl Draft {
                 };
                 let Some(path) = self.target(base, &lead.path, files) else { continue };
                 match lead.kind {
-                    LeadKind::Use => self.protect_lead(&file, lead, &path, files),
+                    LeadKind::Use => {
+                        self.protect_lead(&file, lead, &path, files);
+                        self.note_hooks(&file, lead);
+                    }
                     LeadKind::Include => {
                         self.protect_lead(&file, lead, &path, files);
                         wanted.push_back(Wanted { file: path, tree: tree.clone(), depth: depth + 1 });
@@ -81,6 +84,25 @@ impl Draft {
             self.warn(format!("what {file} names is not protected: it cannot be read: {reason}"));
             Vec::new()
         })
+    }
+
+    /// Takes note of hooks that lie in every work tree.
+    fn note_hooks(&mut self, file: &Path, lead: &Lead) {
+        let starts_at_tree = match lead.path.components().next() {
+            Some(Component::Normal(name)) => name != OsStr::new("~"),
+            Some(Component::CurDir | Component::ParentDir) => true,
+            _ => false,
+        };
+        if !starts_at_tree || !lead.key.eq_ignore_ascii_case("core.hooksPath") {
+            return;
+        }
+        // A work tree that others are linked to holds the settings of them all.
+        let tree = file.ancestors().find(|above| above.ends_with(".git")).and_then(Path::parent);
+        let named_by = format!("{} in {}", lead.key, file.display());
+        let found = HooksByTree { named_by, tree: tree.map(Path::to_owned) };
+        if !self.policy.commands.hooks_by_tree.contains(&found) {
+            self.policy.commands.hooks_by_tree.push(found);
+        }
     }
 
     /// Protects a program of the workspace that git runs, and takes note of it: what it needs is not protected.
@@ -117,7 +139,11 @@ impl Draft {
             wanted.push_back(Wanted { file, tree: tree.to_owned(), depth: 0 });
         };
         let repositories = trees.into_iter().map(|tree| (tree, git_directories(tree, files)));
-        for (tree, directories) in repositories.filter(|(_, directories)| !directories.is_empty()) {
+        // The first repository may be one that commands make.
+        let is_there = |(tree, directories): &(&Path, Vec<PathBuf>)| {
+            !directories.is_empty() || *tree == self.policy.workspace
+        };
+        for (tree, directories) in repositories.filter(is_there) {
             for directory in directories {
                 want(directory.join("config"), tree);
                 want(directory.join("config.worktree"), tree);

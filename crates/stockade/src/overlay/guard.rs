@@ -10,13 +10,15 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    Check, GitPlaces, Judge, Judgement, Naming, Plan, ViolationKind, check_git_config_change,
-    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_worktree,
-    link_on_the_way, submodule_work_trees,
+    Check, GitPlaces, Judge, Judgement, Naming, ObjectFormat, Plan, ViolationKind, check_git_config_change,
+    check_git_index, check_git_pointer, check_worktree_commondir, check_worktree_pointer,
+    git_config_worktree, link_on_the_way, submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
 const LARGEST: u64 = 1 << 20;
+/// The list of some millions of files.
+const LARGEST_INDEX: u64 = 512 * LARGEST;
 
 /// Judges changes by a plan for the workspace.
 pub(super) struct Guard<'t> {
@@ -100,7 +102,8 @@ impl<'t> Guard<'t> {
             EntryKind::Directory => return None,
             _ => return Some(otherwise),
         }
-        let Some(content) = read(self.upper, &change.path) else { return Some(otherwise) };
+        let most = if check == Check::GitIndex { LARGEST_INDEX } else { LARGEST };
+        let Some(content) = read(self.upper, &change.path, most) else { return Some(otherwise) };
         let directory = path.parent().unwrap_or(path).to_owned();
         let places =
             GitPlaces { writable: self.writable.clone(), private: Vec::new(), git_directory: directory };
@@ -116,12 +119,20 @@ impl<'t> Guard<'t> {
         }
         let checked = match check {
             Check::GitConfig => {
-                let old = read(self.host, &change.path).unwrap_or_default();
+                let old = read(self.host, &change.path, LARGEST).unwrap_or_default();
                 check_git_config_change(&old, &content, &places)
             }
             Check::GitPointer => check_git_pointer(&content, path, &places),
             Check::WorktreeCommonDir => check_worktree_commondir(&content),
             Check::WorktreePointer => check_worktree_pointer(&content, path, &places),
+            Check::GitIndex => {
+                let is_linked =
+                    places.git_directory.parent().is_some_and(|above| above.ends_with("worktrees"));
+                let above = change.path.ancestors().nth(if is_linked { 3 } else { 1 });
+                let config = above.unwrap_or(Path::new("")).join("config");
+                let [upper, host] = [self.upper, self.host].map(|tree| read(tree, &config, LARGEST));
+                check_git_index(&content, ObjectFormat::of_config(&upper.or(host).unwrap_or_default()))
+            }
             Check::BareRepository => Ok(()),
         };
         checked.err().map(|refusal| refusal.to_string())
@@ -154,8 +165,8 @@ fn misleads(path: &Path) -> Option<String> {
     }
 }
 
-fn read(tree: &Tree, path: &Path) -> Option<Vec<u8>> {
+fn read(tree: &Tree, path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut content = Vec::new();
-    tree.file(path).ok()?.take(LARGEST + 1).read_to_end(&mut content).ok()?;
-    (content.len() as u64 <= LARGEST).then_some(content)
+    tree.file(path).ok()?.take(most + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= most).then_some(content)
 }

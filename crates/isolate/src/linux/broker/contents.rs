@@ -10,21 +10,25 @@ use super::resolve::{Place, plain};
 use super::trial::{REFUSED, Trial};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, linkat, openat2, renameat, statat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps, linkat, openat2, renameat, statat,
+    unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use stockade_policy::{
-    BrokerPlan, Check, GitPlaces, GitRefusal, MountKind, Refusal, ViolationKind, check_git_config_change,
-    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_with_relative_worktree,
-    git_config_worktree,
+    BrokerPlan, Check, GitPlaces, GitRefusal, MountKind, ObjectFormat, Refusal, ViolationKind,
+    check_git_config_change, check_git_index, check_git_pointer, check_worktree_commondir,
+    check_worktree_pointer, git_config_with_relative_worktree, git_config_worktree,
 };
 
 /// Larger files are neither configuration nor pointers.
 pub(super) const LARGEST: u64 = 1024 * 1024;
+/// The list of some millions of files.
+const LARGEST_INDEX: u64 = 512 * LARGEST;
 
 impl Broker {
     /// Whether content may stand under this name; in which form.
@@ -44,6 +48,7 @@ impl Broker {
             Check::GitConfig => {
                 let old = read_whole(place, LARGEST).unwrap_or_default();
                 check_git_config_change(&old, content, &places)?;
+                check_object_format(place, &old, content)?;
                 let content = git_config_with_relative_worktree(content, &place.path)?;
                 self.check_worktree(place, &old, &content)?;
                 return Ok(content);
@@ -51,6 +56,7 @@ impl Broker {
             Check::GitPointer => check_git_pointer(content, &file, &places)?,
             Check::WorktreeCommonDir => check_worktree_commondir(content)?,
             Check::WorktreePointer => check_worktree_pointer(content, &file, &places)?,
+            Check::GitIndex => check_git_index(content, object_format(place))?,
             Check::BareRepository => {}
         }
         Ok(Cow::Borrowed(content))
@@ -90,7 +96,7 @@ impl Trial<'_> {
         if kind_of(old)? != FileType::RegularFile {
             return Err(REFUSED);
         }
-        let content = read_whole(old, LARGEST)?;
+        let content = read_whole(old, if check == Check::GitIndex { LARGEST_INDEX } else { LARGEST })?;
         if let Err(answer) = self.lock_settings(check, new) {
             return Ok(answer);
         }
@@ -99,11 +105,20 @@ impl Trial<'_> {
             Err(why) => return Ok(self.refuse_content(new, refusal, &why)),
         };
         self.caller.wear_mask()?;
-        let mode = statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777;
+        let found = statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)?;
         let same_directory = old.path == new.path;
         let by = if same_directory { plain(&old.name) } else { lock_name(&new.name) };
+        let mode = Mode::from_raw_mode(found.st_mode & 0o777);
         let installed =
-            install(self.caller.broker, new, &by, &content, Mode::from_raw_mode(mode), same_directory);
+            install(self.caller.broker, new, &by, &content, mode, same_directory).and_then(|()| {
+                // Git sees by the time of its index which files may have changed since.
+                let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+                let times = Timestamps {
+                    last_access: time(found.st_atime as _, found.st_atime_nsec),
+                    last_modification: time(found.st_mtime as _, found.st_mtime_nsec),
+                };
+                utimensat(&new.directory, plain(&new.name), &times, AtFlags::SYMLINK_NOFOLLOW)
+            });
         match installed {
             Ok(()) if !same_directory => unlinkat(&old.directory, plain(&old.name), AtFlags::empty())?,
             other => other?,
@@ -119,6 +134,26 @@ impl Trial<'_> {
             Ok(()) => Answer::Refused(REFUSED),
         }
     }
+}
+
+/// The digests of the repository whose list of files lies here.
+fn object_format(place: &Place) -> ObjectFormat {
+    let is_linked = place.path.parent().is_some_and(|above| above.ends_with("worktrees"));
+    let path = if is_linked { c"../../config" } else { c"config" };
+    let config =
+        Place { directory: Arc::clone(&place.directory), path: place.path.clone(), name: path.into() };
+    ObjectFormat::of_config(&read_whole(&config, LARGEST).unwrap_or_default())
+}
+
+/// A list of files that is harmless with digests of one length is another one with those of another.
+fn check_object_format(place: &Place, old: &[u8], new: &[u8]) -> Result<(), GitRefusal> {
+    let is_there = |name: &CStr| statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let stays = ObjectFormat::of_config(old) == ObjectFormat::of_config(new);
+    if stays || !(is_there(c"index") || is_there(c"worktrees")) {
+        return Ok(());
+    }
+    let reason = "the index that is there was written with other digests".to_owned();
+    Err(GitRefusal { key: "extensions.objectFormat".into(), line: 0, reason })
 }
 
 /// Puts content under a name, in a file nobody has open. `by` is a name beside it through which it comes,

@@ -157,7 +157,13 @@ fn inside_git_directories() {
         (".git/worktrees/w/gitdir", Moved, Short::If(Check::WorktreePointer)),
         (".git/worktrees/w/config.worktree", File, config()),
         (".git/worktrees/w/HEAD", File, Short::Free),
-        (".git/worktrees/w/index", File, Short::Free),
+        (".git/worktrees/w/index", File, Short::If(Check::GitIndex)),
+        (".git/index", Moved, Short::If(Check::GitIndex)),
+        (".git/sharedindex.1234", Moved, Short::If(Check::GitIndex)),
+        (".git/modules/a/b/index", Moved, Short::If(Check::GitIndex)),
+        (".git/modules/index", Directory, Short::Free),
+        (".git/modules/a/refs/heads/index", Moved, Short::Free),
+        (".git/refs/heads/index", Moved, Short::Free),
         (".git/worktrees/w", Symlink, Short::No),
         (".git/modules", Symlink, Short::No),
         (".git/modules/a/b", Symlink, Short::No),
@@ -257,7 +263,7 @@ fn changes_in_git_directories() {
         ("/ws/.git/hooks/pre-commit.sample", Short::Free),
         ("/ws/.git/hooks", Short::Free),
         ("/ws/.git/commondir", Short::No),
-        ("/ws/.git/index", Short::Free),
+        ("/ws/.git/index", Short::If(Check::GitIndex)),
         ("/ws/.git", Short::If(Check::GitPointer)),
     ] {
         assert_eq!(short(judge.change(path.as_ref())), wanted, "{path}");

@@ -8,6 +8,7 @@ mod company;
 mod deny;
 mod given;
 mod places;
+mod repository;
 mod table;
 mod torture;
 

@@ -3,6 +3,7 @@
 mod changes;
 mod differential;
 mod format;
+mod index;
 mod keys;
 mod pointers;
 mod real;
