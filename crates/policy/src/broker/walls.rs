@@ -15,6 +15,11 @@ const NOTHING: Rights = Rights { read: false, write: false, execute: false };
 const SYSTEMS: &str =
     "no allowWrite rule covers it, and it lies in a directory of the system, which is better left alone";
 
+const WHOLE: &str = "no allowWrite rule covers it; a file that is there, or a directory further below, can be allowed by \
+                     its name";
+/// Where organisations keep what nobody may loosen.
+const ORGANISATION: [&str; 2] = ["/etc/stockade", "/etc/claude-code"];
+
 static SYSTEM: LazyLock<System> = LazyLock::new(data::system);
 
 fn is_systems(directory: &Path) -> bool {
@@ -102,8 +107,15 @@ impl Judge {
             // A name is made and removed in its directory.
             _ => path.parent().unwrap_or(path),
         };
+        if ORGANISATION.iter().any(|one| path.starts_with(one)) {
+            return protected(None, "the organisation's settings are not changed from inside");
+        }
         if kind != ViolationKind::Write && is_systems(subject) {
             return Refusal { suggestion: None, ..plain(SYSTEMS, String::new()) };
+        }
+        // A home, a repository: nobody should be led to open all of it for one name.
+        if kind != ViolationKind::Write && self.table.descend(subject, FileKind::Directory).protected_root {
+            return Refusal { suggestion: None, ..plain(WHOLE, String::new()) };
         }
         plain("no allowWrite rule covers it", option("--allow-write", subject))
     }

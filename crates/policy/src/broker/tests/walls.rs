@@ -29,7 +29,11 @@ fn the_rule_behind_a_wall() {
         ("/etc/new", Create, "", "", may),
         ("/etc/hosts", Unlink, "", "", may),
         ("/RAN", Unlink, "", "", may),
-        ("/home/me/new", Create, "", "--allow-write /home/me", may),
+        // Nor the whole home.
+        ("/home/me/new", Create, "", "", may),
+        ("/home/me/deep/new", Create, "", "--allow-write /home/me/deep", may),
+        ("/etc/stockade", Create, "", "", deny),
+        ("/etc/claude-code/managed-settings.json", Create, "", "", deny),
         ("/home/me/.ssh/id", Read, "denyRead ~/.ssh", "--allow-read /home/me/.ssh/id", may),
         ("/home/me/.ssh/id", Write, "denyRead ~/.ssh", "--allow-read /home/me/.ssh/id", may),
         ("/ws/.env", Read, "denyRead **/.env", "--allow-read /ws/.env", may),
