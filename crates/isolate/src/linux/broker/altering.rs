@@ -39,7 +39,7 @@ impl Trial<'_> {
             // A pipe, a socket: it has no name that a rule could be about.
             Err(_) => return alteration.act(&file).map(|()| Answer::DONE),
         };
-        self.caller.broker.standing.check(&file, &self.caller.broker.proc)?;
+        self.caller.broker.standing.check(&file, &full, &self.caller.broker.proc)?;
         if let Judgement::Refused(refusal) = self.caller.broker.judge.change(&full) {
             let refusal = Refusal { grantable: Switch::Refused, ..refusal };
             let errno = self.as_a_wall_would(ViolationKind::Write, &full);

@@ -6,10 +6,16 @@ use crate::linux::sys::{self, Held};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
+use std::cell::Cell;
 use std::ffi::CString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+thread_local! {
+    /// The file mask of this thread, which nothing else changes.
+    static WORN: Cell<Option<u32>> = const { Cell::new(None) };
+}
 
 /// A place that only names: no right to read or write comes with it.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -129,7 +135,12 @@ impl Caller<'_> {
 
     /// Makes this thread create files with the caller's mask.
     pub(super) fn wear_mask(&self) -> Result<(), Errno> {
-        rustix::process::umask(Mode::from_raw_mode(self.mask()?));
+        let mask = self.mask()?;
+        WORN.with(|worn| {
+            if worn.replace(Some(mask)) != Some(mask) {
+                rustix::process::umask(Mode::from_raw_mode(mask));
+            }
+        });
         Ok(())
     }
 

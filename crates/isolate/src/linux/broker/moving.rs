@@ -128,8 +128,11 @@ impl Trial<'_> {
             Source::Place(old) => Some(old.full()),
             Source::Descriptor(file) => {
                 let broker = self.caller.broker;
-                broker.standing.check(file, &broker.proc)?;
-                self.caller.path_of(file).ok()
+                let shown = self.caller.path_of(file).ok();
+                if let Some(shown) = &shown {
+                    broker.standing.check(file, shown, &broker.proc)?;
+                }
+                shown
             }
         };
         if let Some(old) = &known_as

@@ -106,7 +106,7 @@ impl Caller<'_> {
         if let Some(rest) = in_proc(shown.as_os_str().as_bytes()) {
             return Ok(Led::IntoProc([&rest, b"/".as_slice(), name].concat()));
         }
-        self.broker.standing.check(&directory, &self.broker.proc)?;
+        self.broker.standing.check(&directory, &shown, &self.broker.proc)?;
         Ok(Led::To(Place { directory, path: shown, name: CString::new(name).map_err(|_| Errno::INVAL)? }))
     }
 

@@ -3,7 +3,7 @@
 //! Names are judged by the path their directory has, and rules are about paths of the plan. When a directory above a
 //! mount is renamed (by a command in a private /tmp, by another sandbox, by a person), everything in that mount has
 //! other paths from then on, which no rule knows. Nothing is judged there any more, and nothing allowed: a mount is
-//! known by its number, which does not change, and has to be found where it was laid.
+//! known by its number, which does not change, and the paths of what is in it begin where it was laid.
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
@@ -68,8 +68,9 @@ impl Standing {
         Ok(Self { laid, lost, others: Mutex::default(), moved: Mutex::default() })
     }
 
-    /// Fails where a file lies in a mount that was carried away.
-    pub(super) fn check(&self, file: &OwnedFd, proc: &OwnedFd) -> Result<(), Errno> {
+    /// Fails where a file lies in a mount that was carried away. `shown` is the path the kernel tells for it, which goes
+    /// through the place where its mount is now.
+    pub(super) fn check(&self, file: &OwnedFd, shown: &Path, proc: &OwnedFd) -> Result<(), Errno> {
         let number = number_of(file)?;
         let index = match self.laid.iter().position(|laid| laid.number == number) {
             Some(index) => index,
@@ -82,7 +83,7 @@ impl Standing {
         };
         let laid = self.laid.get(index).ok_or(MOVED)?;
         // The first one is the root, which nobody can carry away.
-        if index == 0 || number_at(&laid.path).is_ok_and(|there| there == laid.number) {
+        if index == 0 || shown.starts_with(&laid.path) {
             return Ok(());
         }
         *self.last() = Some(laid.path.clone());
@@ -181,7 +182,7 @@ mod tests {
         let standing = Standing::look(&[]).unwrap();
         for path in [c"/", c"/proc/self", c"/dev"] {
             let file = openat(CWD, path, OFlags::PATH, Mode::empty()).unwrap();
-            assert_eq!(standing.check(&file, &proc), Ok(()), "{path:?}");
+            assert_eq!(standing.check(&file, Path::new(path.to_str().unwrap()), &proc), Ok(()), "{path:?}");
         }
         // One that is said to have stood elsewhere.
         let elsewhere = Laid { number: number_at(Path::new("/proc")).unwrap(), path: "/usr".into() };
@@ -192,8 +193,9 @@ mod tests {
             moved: Mutex::default(),
         };
         let file = openat(CWD, c"/proc", OFlags::PATH, Mode::empty()).unwrap();
-        assert_eq!(standing.check(&file, &proc), Err(MOVED));
+        assert_eq!(standing.check(&file, Path::new("/proc"), &proc), Err(MOVED));
         assert_eq!(standing.take_moved(), Some("/usr".into()));
+        assert_eq!(standing.check(&file, Path::new("/usr"), &proc), Ok(()));
     }
 
     #[test]
@@ -209,10 +211,10 @@ mod tests {
         for path in ["/usr", "/proc", "/nowhere"] {
             let standing = Standing::look(&[plan(path)]).unwrap();
             let file = openat(CWD, c"/proc", OFlags::PATH, Mode::empty()).unwrap();
-            assert_eq!(standing.check(&file, &proc), Err(MOVED), "{path}");
+            assert_eq!(standing.check(&file, Path::new("/proc"), &proc), Err(MOVED), "{path}");
             assert_eq!(standing.take_moved(), Some(path.into()));
             let root = openat(CWD, c"/", OFlags::PATH, Mode::empty()).unwrap();
-            assert_eq!(standing.check(&root, &proc), Ok(()));
+            assert_eq!(standing.check(&root, Path::new("/"), &proc), Ok(()));
         }
     }
 }
