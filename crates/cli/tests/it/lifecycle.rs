@@ -186,6 +186,8 @@ fn the_first_process_is_killed() {
         // The workspace's path in the command line is how the process is found.
         let live = world.run().with("--cwd", &world.ws).start(["hold", "3"]);
         live.first_output(SOON);
+        // A command may print before its start was told, and who is killed then has not told it.
+        sleep(Duration::from_millis(100));
         kill(first_process(world, &live), SIGKILL).unwrap();
         let ran = live.finish(SOON);
         ran.exits(137).complains(&["the sandbox was ended from outside or ran out of memory"]).keeps_calm();
