@@ -98,13 +98,12 @@ impl Store {
         self.entries.iter().map(permit).collect()
     }
 
-    /// The entries whose values this host may have been sent, at whichever port.
-    pub(super) fn known_to(&self, host: &Target) -> Vec<usize> {
-        let entries = self.entries.iter().enumerate();
-        let known = entries.filter(|(_, kept)| {
+    /// Whether this host may have been sent a value, at whichever port. The names of keys and the tokens of
+    /// sessions are values like any other; only what is signed with is never sent.
+    pub(super) fn may_know(&self, host: &Target) -> bool {
+        self.entries.iter().any(|kept| {
             kept.use_of == Use::Sent && kept.entry.hosts.iter().any(|pattern| is_host(host, pattern))
-        });
-        known.map(|(number, _)| number).collect()
+        })
     }
 
     /// The ways in which values may come back.

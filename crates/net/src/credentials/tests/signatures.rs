@@ -285,16 +285,50 @@ fn what_cannot_be_signed_is_refused() {
     }
 }
 
+/// The key's name and the session's token are sent like any value, in paths, headers and unsigned bodies: a host
+/// that keeps what it is sent would show them bit by bit.
 #[test]
-fn a_host_that_gets_signatures_only_may_send_parts() {
-    let case = cases().remove(1);
-    let scrubber = case.keys.vault.scrubber(&to(&format!("{}:443", case.host))).unwrap();
-    let mut headers = http::HeaderMap::new();
-    headers.insert(http::header::RANGE, "bytes=0-9".parse().unwrap());
-    scrubber.ask_plainly(&mut headers);
-    assert!(headers.contains_key(http::header::RANGE));
-    let (head, ()) = http::Response::builder().status(206).body(()).unwrap().into_parts();
-    assert!(scrubber.can_read(&head).is_ok());
+fn a_host_that_is_sent_the_names_of_keys_sends_no_parts() {
+    for keys in [permanent(), temporary()] {
+        for port in [443, 80, 8443] {
+            let scrubber = keys.vault.scrubber(&to(&format!("s3.amazonaws.com:{port}"))).unwrap();
+            let mut headers = http::HeaderMap::new();
+            headers.insert(http::header::RANGE, "bytes=0-9".parse().unwrap());
+            headers.insert(http::header::IF_RANGE, "\"x\"".parse().unwrap());
+            scrubber.ask_plainly(&mut headers);
+            assert!(
+                !headers.contains_key(http::header::RANGE) && !headers.contains_key(http::header::IF_RANGE)
+            );
+            for status in [206, 416] {
+                let (head, ()) = http::Response::builder().status(status).body(()).unwrap().into_parts();
+                assert!(scrubber.can_read(&head).is_err());
+            }
+        }
+    }
+}
+
+/// The key itself is sent to nobody: where nothing else goes, nothing can come back.
+#[test]
+fn a_host_that_is_sent_nothing_may_send_parts() {
+    let mut key_id = entry("ID", "AKIDREALREALREALREAL", &["other.test"]);
+    key_id.stand_in = StandIn::mint_key_id(b"AKID").unwrap();
+    let pair = AwsPair { key_id, secret: entry("KEY", KEY, &["*.amazonaws.com"]), session_token: None };
+    let vault = Vault::new(Vec::new(), vec![pair], Switch::Refused);
+    assert!(vault.scrubber(&to("s3.amazonaws.com:443")).is_none());
+}
+
+/// A part is one by any sign of it, not only by its status.
+#[test]
+fn parts_are_known_by_their_headers_too() {
+    let keys = permanent();
+    let scrubber = keys.vault.scrubber(&to("s3.amazonaws.com:443")).unwrap();
+    let can_read = |name: &str, value: &str| {
+        let response = http::Response::builder().status(200).header(name, value).body(()).unwrap();
+        scrubber.can_read(&response.into_parts().0).is_ok()
+    };
+    assert!(!can_read("content-type", "Multipart/ByteRanges; boundary=x"));
+    assert!(!can_read("content-range", "bytes 0-7/32"));
+    assert!(can_read("content-type", "multipart/mixed; boundary=x"));
 }
 
 #[test]
