@@ -211,7 +211,7 @@ pub struct CredentialPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_no_match: Option<String>,
     /// Claims of a JSON web token that are hidden; the value is one when this is there. Without a name in it
-    /// the token keeps its claims and only its signature is hidden.
+    /// the whole token is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwt_claims: Option<Vec<String>>,
     /// Whether the same value is hidden wherever else it stands in the file.

@@ -39,9 +39,9 @@ pub(crate) struct Credential {
     pub(crate) extract: Option<String>,
     /// What happens where the expression does not fit.
     pub(crate) on_extract_no_match: Option<NoMatch>,
-    /// The value is a JSON web token.
+    /// The value is a JSON web token: what is seen instead is one, too, and holds nothing of it.
     pub(crate) decode: Option<Decode>,
-    /// Claims of the token that are hidden.
+    /// Claims of the token that are hidden, with its signature, instead of the whole token.
     pub(crate) mask_claims: Option<Vec<String>>,
     /// Hosts that get the secret; nobody when left out.
     pub(crate) inject_hosts: Option<Vec<String>>,
