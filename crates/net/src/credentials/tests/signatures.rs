@@ -2,6 +2,7 @@
 
 use super::super::aws::CannotSign;
 use super::*;
+use stockade_policy::Unsignable;
 
 const KEY: &str = "realSecret/Key+with=chars";
 const DAY: &str = "20150830T123600Z";
@@ -283,6 +284,46 @@ fn what_cannot_be_signed_is_refused() {
         damage(&mut head, &case.keys.id);
         assert_eq!(case.send(&mut head).unwrap_err(), *expected, "{number}");
     }
+}
+
+/// Such requests go as they are: nothing is put into them, wherever it stands.
+#[test]
+fn what_cannot_be_signed_passes_where_it_may() {
+    let all =
+        Unsignable { streaming: Switch::Allowed, presigned: Switch::Allowed, asymmetric: Switch::Allowed };
+    let kinds: [(Unsignable, Damage); 3] = [
+        (Unsignable { streaming: Switch::Refused, ..all }, |head, _| {
+            let streaming = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER";
+            head.headers.insert("x-amz-content-sha256", streaming.parse().unwrap());
+        }),
+        (Unsignable { presigned: Switch::Refused, ..all }, |head, id| {
+            head.headers.remove("authorization");
+            head.uri = format!("/{id}?X-Amz-Credential={id}%2F20150830&X-Amz-Signature=0").parse().unwrap();
+        }),
+        (Unsignable { asymmetric: Switch::Refused, ..all }, |head, _| {
+            let new = value(head, "authorization").replace("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256");
+            head.headers.insert("authorization", new.parse().unwrap());
+        }),
+    ];
+    for (others, damage) in kinds {
+        for (unsignable, passes) in [(all, true), (others, false)] {
+            let case = cases().remove(2);
+            let keys = Keys { vault: case.keys.vault.passing(unsignable), ..case.keys };
+            let case = Case { keys, ..case };
+            let mut head = case.head();
+            damage(&mut head, &case.keys.id);
+            let (headers, uri) = (head.headers.clone(), head.uri.clone());
+            assert_eq!(case.send(&mut head).is_ok(), passes, "{unsignable:?}");
+            assert_eq!((head.headers, head.uri), (headers, uri));
+        }
+    }
+    // What is simply wrong does not.
+    let case = cases().remove(2);
+    let vault = case.keys.vault.passing(all);
+    let mut head =
+        head("GET", "/", &[("authorization", &format!("AWS4-HMAC-SHA256 Credential={}", case.keys.id))]);
+    let refused = vault.inject(&to("dynamodb.eu-central-1.amazonaws.com:443"), Channel::Tls, &mut head);
+    assert_eq!(refused.unwrap_err(), CannotSign::Malformed);
 }
 
 /// The key's name and the session's token are sent like any value, in paths, headers and unsigned bodies: a host
