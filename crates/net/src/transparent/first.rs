@@ -53,11 +53,13 @@ pub(super) enum Banner {
     Other,
 }
 
-/// Listens to both sides until it is known what they speak. Gives back what was read from the client.
+/// Listens to both sides until it is known what they speak. Gives back what was read from the client. The
+/// beginning of a ClientHello may stay one for as long as `hello` says.
 pub(super) async fn listen(
     client: &Socket,
     upstream: &Upstream,
     first: Bytes,
+    hello: Duration,
 ) -> io::Result<(Spoken, Bytes)> {
     let mut first = BytesMut::from(first);
     let mut began = None;
@@ -98,7 +100,7 @@ pub(super) async fn listen(
                     return Ok((ended, first.freeze()));
                 }
             }
-            otherwise = expire(began, &likely) => return Ok((otherwise, first.freeze())),
+            otherwise = expire(began, &likely, hello) => return Ok((otherwise, first.freeze())),
             () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() && first.is_empty() => {
                 return Ok((Spoken::ServerFirst(Banner::Other), first.freeze()));
             }
@@ -136,8 +138,10 @@ fn read(client: &Socket, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
 enum Likely {
     /// This, whatever follows.
     Surely(Spoken),
-    /// The beginning of a ClientHello or a request.
-    Beginning,
+    /// The beginning of a ClientHello.
+    Hello,
+    /// The beginning of a request.
+    Request,
     /// Perhaps a request, of a kind that nobody knows.
     Unclear,
 }
@@ -146,7 +150,7 @@ enum Likely {
 pub(super) fn recognised(first: &[u8]) -> Option<Spoken> {
     match recognise(first) {
         Likely::Surely(spoken) => Some(spoken),
-        Likely::Beginning | Likely::Unclear => None,
+        Likely::Hello | Likely::Request | Likely::Unclear => None,
     }
 }
 
@@ -165,9 +169,9 @@ fn recognise(first: &[u8]) -> Likely {
     }
     match (tls, looks_like_http(first)) {
         (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
-        (Hello::NeedMore, _) => Likely::Beginning,
+        (Hello::NeedMore, _) => Likely::Hello,
         _ if is_git(first) => Likely::Surely(Spoken::Git),
-        (_, Likeness::NeedMore) if is_method(first) => Likely::Beginning,
+        (_, Likeness::NeedMore) if is_method(first) => Likely::Request,
         (_, Likeness::NeedMore) => Likely::Unclear,
         _ => Likely::Surely(Spoken::Other),
     }
@@ -189,11 +193,12 @@ fn is_git(first: &[u8]) -> bool {
 }
 
 /// What it is when nothing more comes. Before the first byte there is no hurry.
-async fn expire(began: Option<Instant>, likely: &Likely) -> Spoken {
+async fn expire(began: Option<Instant>, likely: &Likely, hello: Duration) -> Spoken {
     let Some(began) = began else { return std::future::pending().await };
     let (patience, otherwise) = match likely {
         Likely::Unclear => (MOMENT, Spoken::Other),
-        Likely::Beginning | Likely::Surely(_) => (TIME, Spoken::Unfinished),
+        Likely::Hello => (hello, Spoken::Unfinished),
+        Likely::Request | Likely::Surely(_) => (TIME, Spoken::Unfinished),
     };
     sleep_until(began + patience).await;
     otherwise
@@ -229,11 +234,11 @@ mod tests {
         ] {
             let (mut program, client, upstream, _server) = ends().await;
             program.write_all(said).await.unwrap();
-            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
             assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
             // What a proxy has read already counts as said.
             let (_program, client, upstream, _server) = ends().await;
-            assert_eq!(listen(&client, &upstream, Bytes::from(said)).await.unwrap().0, spoken);
+            assert_eq!(listen(&client, &upstream, Bytes::from(said), TIME).await.unwrap().0, spoken);
         }
     }
 
@@ -242,11 +247,11 @@ mod tests {
         let (mut program, client, upstream, _server) = ends().await;
         program.write_all(b"GE").await.unwrap();
         program.shutdown().await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard, (Spoken::Other, Bytes::from("GE")));
         let (mut program, client, upstream, _server) = ends().await;
         program.shutdown().await.unwrap();
-        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Nothing);
+        assert_eq!(listen(&client, &upstream, Bytes::new(), TIME).await.unwrap().0, Spoken::Nothing);
     }
 
     #[tokio::test]
@@ -256,7 +261,7 @@ mod tests {
         client.readable().await.unwrap();
         tokio::time::pause();
         let start = Instant::now();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::Unfinished);
         assert!(start.elapsed() >= TIME);
     }
@@ -269,7 +274,7 @@ mod tests {
             client.readable().await.unwrap();
             tokio::time::pause();
             let start = Instant::now();
-            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
             assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
             assert_eq!(start.elapsed() < Duration::from_secs(1), spoken == Spoken::Other);
             tokio::time::resume();
@@ -282,7 +287,7 @@ mod tests {
         drop(server);
         tokio::time::sleep(Duration::from_millis(20)).await;
         program.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
-        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Http);
+        assert_eq!(listen(&client, &upstream, Bytes::new(), TIME).await.unwrap().0, Spoken::Http);
     }
 
     #[tokio::test]
@@ -295,17 +300,17 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(20)).await;
             program.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         };
-        let (heard, ()) = tokio::join!(listen(&client, &upstream, Bytes::new()), speaks);
+        let (heard, ()) = tokio::join!(listen(&client, &upstream, Bytes::new(), TIME), speaks);
         assert_eq!(heard.unwrap().0, Spoken::Http);
         // Whoever waits for the server gets its word, and so does whoever it says other things to.
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(settings).await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(b"\0\0\0\x04\0\0\0\x01\0\0\0").await.unwrap();
         let start = Instant::now();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
         assert!(start.elapsed() < MOMENT);
     }
@@ -314,7 +319,7 @@ mod tests {
     async fn what_a_server_says_first_is_left_to_be_read() {
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(b"SSH-2.0").await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard, (Spoken::ServerFirst(Banner::Ssh), Bytes::new()));
         let mut bytes = [0; 16];
         upstream.readable().await.unwrap();
