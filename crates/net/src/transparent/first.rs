@@ -68,8 +68,11 @@ pub(super) async fn listen(
     let mut until = None;
     loop {
         let likely = recognise(&first);
-        if let Likely::Surely(spoken) = likely {
-            return Ok((spoken, first.freeze()));
+        match likely {
+            Likely::Surely(spoken) => return Ok((spoken, first.freeze())),
+            // It does not wait: what comes behind it is watched.
+            Likely::Else => return Ok((Spoken::Other, first.freeze())),
+            Likely::Hello | Likely::Request | Likely::Unclear => {}
         }
         if first.len() >= LONGEST {
             return Ok((Spoken::Unfinished, first.freeze()));
@@ -142,6 +145,8 @@ enum Likely {
     Hello,
     /// The beginning of a request.
     Request,
+    /// Something else, as long as no request comes behind it.
+    Else,
     /// Perhaps a request, of a kind that nobody knows.
     Unclear,
 }
@@ -150,7 +155,7 @@ enum Likely {
 pub(super) fn recognised(first: &[u8]) -> Option<Spoken> {
     match recognise(first) {
         Likely::Surely(spoken) => Some(spoken),
-        Likely::Hello | Likely::Request | Likely::Unclear => None,
+        Likely::Hello | Likely::Request | Likely::Else | Likely::Unclear => None,
     }
 }
 
@@ -168,11 +173,13 @@ fn recognise(first: &[u8]) -> Likely {
         Hello::NotTls | Hello::NeedMore => {}
     }
     match (tls, looks_like_http(first)) {
-        (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
+        // First, whatever its random bytes are like.
         (Hello::NeedMore, _) => Likely::Hello,
+        (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
         _ if is_git(first) => Likely::Surely(Spoken::Git),
         (_, Likeness::NeedMore) if is_method(first) => Likely::Request,
         (_, Likeness::NeedMore) => Likely::Unclear,
+        (_, Likeness::Hardly) => Likely::Else,
         _ => Likely::Surely(Spoken::Other),
     }
 }
@@ -196,7 +203,7 @@ fn is_git(first: &[u8]) -> bool {
 async fn expire(began: Option<Instant>, likely: &Likely, hello: Duration) -> Spoken {
     let Some(began) = began else { return std::future::pending().await };
     let (patience, otherwise) = match likely {
-        Likely::Unclear => (MOMENT, Spoken::Other),
+        Likely::Unclear | Likely::Else => (MOMENT, Spoken::Other),
         Likely::Hello => (hello, Spoken::Unfinished),
         Likely::Request | Likely::Surely(_) => (TIME, Spoken::Unfinished),
     };
@@ -264,6 +271,12 @@ mod tests {
         let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::Unfinished);
         assert!(start.elapsed() >= TIME);
+    }
+
+    #[test]
+    fn half_a_hello_is_one_whatever_is_in_it() {
+        let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03GET / HTTP/1.1\r\n";
+        assert_eq!(recognise(hello), Likely::Hello);
     }
 
     #[tokio::test]
