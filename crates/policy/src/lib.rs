@@ -62,7 +62,7 @@ pub use files::{Caller, Files};
 pub use gateway::{
     AddressOwner, Advice, Allowance, AwsPairPlan, Cause, CredentialPlan, CredentialSource, ForwardPort,
     GatewayPlan, Host, HostError, NetJudge, NetLimits, NetRefusal, ProxyPorts, Publish, RequestRule, Ruling,
-    Target, TlsPlan, Upstreams, lent_addresses, lent_number,
+    Target, TlsPlan, Unsignable, Upstreams, lent_addresses, lent_number,
 };
 pub use git::{
     GitPlaces, GitRefusal, ObjectFormat, check_git_config, check_git_config_change, check_git_index,

@@ -2,7 +2,9 @@
 
 use crate::domain::DomainPattern;
 use crate::settings::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
-use crate::{AwsPairPlan, CredentialPlan, ForwardPort, NetLimits, Publish, RequestRule, RuleRef, Switch};
+use crate::{
+    AwsPairPlan, CredentialPlan, ForwardPort, NetLimits, Publish, RequestRule, RuleRef, Switch, Unsignable,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -48,6 +50,8 @@ pub struct NetworkRules {
     pub plaintext_credentials: Switch,
     /// Keys that requests are signed with.
     pub aws_pairs: Vec<AwsPairPlan>,
+    /// Which requests pass whose signature cannot be made anew.
+    pub unsignable: Unsignable,
     /// Listening inside.
     pub local_binding: Switch,
     /// How the gateway does its work.
@@ -126,6 +130,7 @@ impl Default for NetworkRules {
             credentials: Vec::new(),
             plaintext_credentials: Switch::Refused,
             aws_pairs: Vec::new(),
+            unsignable: Unsignable::default(),
             local_binding: Switch::Refused,
             gateway: GatewayOptions::default(),
         }

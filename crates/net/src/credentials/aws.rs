@@ -8,6 +8,7 @@ use http::header::{AUTHORIZATION, HeaderName, HeaderValue, RANGE};
 use http::request::Parts;
 use std::fmt;
 use std::sync::Arc;
+use stockade_policy::{Switch, Unsignable};
 
 /// Why a signature made with stand-ins cannot be made anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,14 +16,21 @@ use std::sync::Arc;
 pub(crate) enum CannotSign {
     /// Every piece of the body is signed.
     #[error(
-        "a body signed piece by piece cannot be signed anew; have the client sign the whole body, or none of it"
+        "a body signed piece by piece cannot be signed anew; have the client sign the whole body, or none of it \
+         (credentials.sigv4.streaming says what becomes of it)"
     )]
     Streaming,
     /// The signature is in the query.
-    #[error("a presigned address cannot be signed anew; have the client sign in the Authorization header")]
+    #[error(
+        "a presigned address cannot be signed anew; have the client sign in the Authorization header \
+         (credentials.sigv4.presigned says what becomes of it)"
+    )]
     Presigned,
     /// Signature version 4A.
-    #[error("an asymmetric signature (SigV4A) cannot be made anew; have the client sign for one region")]
+    #[error(
+        "an asymmetric signature (SigV4A) cannot be made anew; have the client sign for one region \
+         (credentials.sigv4.sigv4a says what becomes of it)"
+    )]
     Asymmetric,
     /// Not as it should be written.
     #[error("the Authorization header of a signed request is malformed")]
@@ -43,9 +51,24 @@ pub(crate) enum CannotSign {
     TooLong,
 }
 
+impl CannotSign {
+    /// Whether such a request is sent as it is.
+    pub(super) fn passes(&self, unsignable: &Unsignable) -> bool {
+        let switch = match self {
+            Self::Streaming => unsignable.streaming,
+            Self::Presigned => unsignable.presigned,
+            Self::Asymmetric => unsignable.asymmetric,
+            _ => Switch::Refused,
+        };
+        switch == Switch::Allowed
+    }
+}
+
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
+/// What is said instead of a hash where the signature does not cover the body.
+const UNSIGNED: [&str; 2] = ["UNSIGNED-PAYLOAD", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"];
 
 /// A signature that has to be made anew.
 pub(crate) struct Signing {
@@ -89,6 +112,9 @@ impl Signing {
             }
             let fields = rest.strip_prefix("HMAC-SHA256 ").ok_or(CannotSign::Asymmetric)?;
             let (scope, signed) = parse(fields, key_id).ok_or(CannotSign::Malformed)?;
+            if is_signed_in_pieces(head) {
+                return Err(CannotSign::Streaming);
+            }
             return Ok(Some(Self { store: store.clone(), pair: number, scope, signed }));
         }
         Ok(None)
@@ -99,10 +125,8 @@ impl Signing {
         let Some(said) = head.headers.get(HASH) else { return Ok(RequestBody::Signed(self)) };
         let said = said.to_str().map_err(|_| CannotSign::Malformed)?.trim().to_owned();
         let is_hash = said.len() == 64 && said.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let unsigned = ["UNSIGNED-PAYLOAD", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"].contains(&said.as_str());
-        if !is_hash && !unsigned {
-            let streaming = said.starts_with("STREAMING-");
-            return Err(if streaming { CannotSign::Streaming } else { CannotSign::Malformed });
+        if !is_hash && !UNSIGNED.contains(&said.as_str()) {
+            return Err(CannotSign::Malformed);
         }
         self.write(&said, head)?;
         Ok(RequestBody::Untouched)
@@ -149,6 +173,12 @@ impl Signing {
         head.headers.insert(AUTHORIZATION, value);
         Ok(())
     }
+}
+
+/// Whether the signature covers every piece of the body.
+fn is_signed_in_pieces(head: &Parts) -> bool {
+    let said = head.headers.get(HASH).and_then(|said| said.to_str().ok()).unwrap_or_default().trim();
+    said.starts_with("STREAMING-") && !UNSIGNED.contains(&said)
 }
 
 /// Scope and signed headers of `Credential=…, SignedHeaders=…, Signature=…`.

@@ -60,7 +60,13 @@ impl Vault {
         } else {
             vec![Err(Why::OtherHost); store.entries.len()]
         };
-        let signing = Signing::wanted(store, &permits, head)?;
+        let signing = match Signing::wanted(store, &permits, head) {
+            // Its host will not take it, and gets nothing with it.
+            Err(error) if error.passes(&self.unsignable) => {
+                return Ok(Injected { body: RequestBody::Untouched, strays: Vec::new() });
+            }
+            wanted => wanted?,
+        };
         let mut pass = Pass { store, permits, to, budget: LARGEST_HEAD_GROWTH, strays: Vec::new() };
         pass.headers(head);
         pass.target(head);

@@ -8,7 +8,10 @@ use super::vault::{Store, Vault};
 use super::watch::{Course, Sighting};
 use super::words::Words;
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    IF_RANGE, RANGE,
+};
 use http::{StatusCode, response};
 use hyper::ext::ReasonPhrase;
 use std::fmt;
@@ -23,30 +26,19 @@ pub(crate) struct Scrubber {
     words: Words,
     /// The end of it, in which a real value may have begun.
     held: Vec<u8>,
-    slices: Slices,
-}
-
-/// What is done about parts of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slices {
-    /// In them no value is found.
-    Refused,
-    /// The host is sent nothing but signatures, with the names of keys: what they are made with it never has.
-    Passed,
 }
 
 impl Vault {
     /// What covers real values in an answer, where the host may have been sent one. At which of its ports it
     /// was does not matter: what it keeps it may show at any of them.
     pub(crate) fn scrubber(&self, from: &Target) -> Option<Scrubber> {
-        let sent = self.store.known_to(from);
-        let names_keys = |number: &usize| {
-            self.store.pairs.iter().any(|pair| pair.key_id == *number || pair.session_token == Some(*number))
-        };
-        let slices = if sent.iter().all(names_keys) { Slices::Passed } else { Slices::Refused };
-        let store = Arc::clone(&self.store);
         let (course, words) = (Course::default(), Words::default());
-        (!sent.is_empty()).then(|| Scrubber { store, course, words, held: Vec::new(), slices })
+        self.store.may_know(from).then(|| Scrubber {
+            store: Arc::clone(&self.store),
+            course,
+            words,
+            held: Vec::new(),
+        })
     }
 }
 
@@ -54,10 +46,8 @@ impl Scrubber {
     /// Asks for an answer that can be read: not encoded, and whole. In slices of an answer no value is found.
     pub(crate) fn ask_plainly(&self, headers: &mut HeaderMap) {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if self.slices == Slices::Refused {
-            headers.remove(RANGE);
-            headers.remove(IF_RANGE);
-        }
+        headers.remove(RANGE);
+        headers.remove(IF_RANGE);
     }
 
     /// Whether an answer can be read.
@@ -65,14 +55,7 @@ impl Scrubber {
         if head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
             return Err(Unread::Encoded);
         }
-        match head.status {
-            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE
-                if self.slices == Slices::Refused =>
-            {
-                Err(Unread::Slice)
-            }
-            _ => Ok(()),
-        }
+        if is_slice(head) { Err(Unread::Slice) } else { Ok(()) }
     }
 
     /// Covers what is in the head of an answer.
@@ -155,6 +138,15 @@ impl Scrubber {
         }
         covered
     }
+}
+
+/// Whether an answer is not whole, by whatever sign of it.
+fn is_slice(head: &response::Parts) -> bool {
+    let kind = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    matches!(head.status, StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE)
+        || head.headers.contains_key(CONTENT_RANGE)
+        || kind.eq_ignore_ascii_case(b"multipart/byteranges")
 }
 
 /// Why real values cannot be found in an answer.

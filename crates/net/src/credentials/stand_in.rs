@@ -4,7 +4,7 @@ use rustls::crypto::ring;
 
 /// A made-up value the sandbox sees instead of a secret.
 ///
-/// It ends in 128 random bits, so that nothing else on the way out can be taken for it.
+/// It holds 128 random bits, so that nothing else on the way out can be taken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandIn(String);
 
@@ -30,6 +30,11 @@ impl StandIn {
     pub fn mint_after(readable: &str) -> Result<Self, StandInError> {
         let digits: String = random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self(format!("{readable}fake_value_{digits}")))
+    }
+
+    /// A text that a stand-in was written into, in whatever encoding: it is no more like anything else.
+    pub fn of_text(text: String) -> Self {
+        Self(text)
     }
 
     /// For the name of an AWS key, which programs check the look of: four letters that tell its kind, then

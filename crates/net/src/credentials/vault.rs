@@ -7,11 +7,12 @@ use super::stray::Why;
 use super::{Channel, Secret};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use stockade_policy::{DomainPattern, HostPattern, Switch, Target};
+use stockade_policy::{DomainPattern, HostPattern, Switch, Target, Unsignable};
 
 /// The secrets of one sandbox, and where each may go.
 pub struct Vault {
     pub(super) store: Arc<Store>,
+    pub(super) unsignable: Unsignable,
 }
 
 /// One secret.
@@ -81,7 +82,13 @@ impl Vault {
         let pairs = pairs.collect();
         let needles = Needles::new(kept.iter().map(|kept| kept.entry.stand_in.as_str().as_bytes()));
         let spellings = OnceLock::new();
-        Self { store: Arc::new(Store { entries: kept, pairs, needles, spellings, plaintext }) }
+        let store = Arc::new(Store { entries: kept, pairs, needles, spellings, plaintext });
+        Self { store, unsignable: Unsignable::default() }
+    }
+
+    /// The same, which lets requests pass as they are whose signature it cannot make anew.
+    pub fn passing(self, unsignable: Unsignable) -> Self {
+        Self { unsignable, ..self }
     }
 }
 
@@ -98,13 +105,12 @@ impl Store {
         self.entries.iter().map(permit).collect()
     }
 
-    /// The entries whose values this host may have been sent, at whichever port.
-    pub(super) fn known_to(&self, host: &Target) -> Vec<usize> {
-        let entries = self.entries.iter().enumerate();
-        let known = entries.filter(|(_, kept)| {
+    /// Whether this host may have been sent a value, at whichever port. The names of keys and the tokens of
+    /// sessions are values like any other; only what is signed with is never sent.
+    pub(super) fn may_know(&self, host: &Target) -> bool {
+        self.entries.iter().any(|kept| {
             kept.use_of == Use::Sent && kept.entry.hosts.iter().any(|pattern| is_host(host, pattern))
-        });
-        known.map(|(number, _)| number).collect()
+        })
     }
 
     /// The ways in which values may come back.

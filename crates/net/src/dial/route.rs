@@ -94,6 +94,8 @@ impl Routes {
             return Route::Socket(socket);
         }
         match parent {
+            // Loopback is this machine: the proxy's would be another.
+            Some(_) if target.host.is_loopback() => Route::Direct,
             Some(proxy) if !self.direct.iter().any(|exception| exception.is_about(target)) => {
                 Route::Parent(proxy)
             }
@@ -186,6 +188,23 @@ mod tests {
             assert!(matches!(routes.to(&target(led)), Route::Parent(_)), "{led}");
         }
         assert_eq!(parent("*").to(&target("x.test:443")), Route::Direct);
+    }
+
+    /// What is listed as loopback is this machine, and the proxy's is another.
+    #[test]
+    fn this_machine_is_never_reached_through_a_proxy_elsewhere() {
+        let routes = parent("");
+        for own in ["127.0.0.1:9001", "127.8.8.8:80", "localhost:9001", "a.localhost:80", "[::1]:443"] {
+            assert_eq!(routes.to(&target(own)), Route::Direct, "{own}");
+            assert_eq!(routes.of_request(&target(own)), Route::Direct, "{own}");
+        }
+        for other in ["128.0.0.1:80", "xlocalhost:80", "localhost.test:80"] {
+            assert!(matches!(routes.to(&target(other)), Route::Parent(_)), "{other}");
+        }
+        // Whoever lists it for a socket means it.
+        let proxy = MitmProxy { socket_path: "/run/mitm".into(), domains: vec!["127.0.0.1".into()] };
+        let routes = Routes::new(&Upstreams { mitm_proxy: Some(proxy), ..Upstreams::default() }).unwrap();
+        assert!(matches!(routes.to(&target("127.0.0.1:1")), Route::Socket(_)));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 pub(crate) enum Likeness {
     /// Some other protocol.
     No,
+    /// Some other protocol by its first bytes; a server that skips those might yet find a request behind them.
+    Hardly,
     /// Too little to tell.
     NeedMore,
     /// HTTP, or so near to it that a forgiving server would take it for HTTP.
@@ -30,6 +32,9 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
         return Likeness::Yes;
     }
     let first = &first[start..];
+    if is_skipped(first[0]) {
+        return behind_skipped(first);
+    }
     let Some(end) = first.iter().position(|byte| !is_token(*byte)) else { return beginning(first.len()) };
     if end == 0 || !is_space(first[end]) {
         return Likeness::No;
@@ -51,6 +56,37 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
     }
 }
 
+/// The same behind bytes that no request begins with. Other protocols do, and must not be kept waiting nor be
+/// taken for requests: nothing less than a version of HTTP in the first line is one.
+fn behind_skipped(first: &[u8]) -> Likeness {
+    // What goes on for longer than a request line may is neither skipped nor one.
+    let beginning = |length, most| if length > most { Likeness::No } else { Likeness::Hardly };
+    let Some(start) = first.iter().position(|byte| !is_blank(*byte) && !is_skipped(*byte)) else {
+        return beginning(first.len(), LONGEST_LINE);
+    };
+    if start > LONGEST_LINE {
+        return Likeness::No;
+    }
+    let line = &first[start..];
+    let Some(end) = line.iter().position(|byte| !is_token(*byte)) else {
+        return beginning(line.len(), LONGEST_METHOD);
+    };
+    if end == 0 || end > LONGEST_METHOD || !is_space(line[end]) {
+        return Likeness::No;
+    }
+    match line.iter().position(|byte| *byte == b'\n') {
+        Some(end) if ends_in_version(&line[..end]) => Likeness::Yes,
+        Some(_) => Likeness::No,
+        None if ends_in_version(line) => Likeness::Yes,
+        None => beginning(line.len(), LONGEST_LINE),
+    }
+}
+
+/// What no request begins with, and some servers pass over.
+fn is_skipped(byte: u8) -> bool {
+    (byte.is_ascii_control() || !byte.is_ascii()) && !is_blank(byte)
+}
+
 /// What forgiving servers take for the space in a request line.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
@@ -66,6 +102,14 @@ fn starts_like(bytes: &[u8], prefix: &[u8]) -> bool {
 
 fn names_version(line: &[u8]) -> bool {
     line.windows(5).any(|window| window.eq_ignore_ascii_case(b"HTTP/"))
+}
+
+/// Whether a version stands where that of a request does. Protocols are called by such names elsewhere, too: a
+/// ClientHello has them behind their length.
+fn ends_in_version(line: &[u8]) -> bool {
+    line.windows(7).any(|window| {
+        is_space(window[0]) && starts_like(&window[1..], b"HTTP/") && window[6].is_ascii_digit()
+    })
 }
 
 /// A character of a method or header name.
@@ -100,8 +144,7 @@ mod tests {
     #[test]
     fn other_protocols_are_not() {
         for first in [
-            &b"\x16\x03\x01\x02\x00"[..],
-            b"SSH-2.0-OpenSSH_9.2p1\r\n",
+            &b"SSH-2.0-OpenSSH_9.2p1\r\n"[..],
             b"EHLO client.test\r\n",
             b"*1\r\n$4\r\nPING\r\n",
             b"GET key\r\n",
@@ -110,6 +153,29 @@ mod tests {
         ] {
             assert_eq!(looks_like_http(first), Likeness::No, "{first:?}");
         }
+    }
+
+    #[test]
+    fn bytes_that_may_be_skipped_hide_no_request() {
+        let behind = |junk: &[u8], text: &str| looks_like_http(&[junk, text.as_bytes()].concat());
+        for junk in [&b"\0"[..], b"\xef\xbb\xbf", b"\x01\r\n\x7f ", &[0; 5000]] {
+            for request in ["GET / HTTP/1.1\r\n", "\r\nPURGE x  hTTp/1.1\n", "PRI * HTTP/2"] {
+                assert_eq!(behind(junk, request), Likeness::Yes, "{junk:?} {request:?}");
+            }
+            for beginning in ["", "G", "GET", "GET /x HTTP/", "\r\n"] {
+                assert_eq!(behind(junk, beginning), Likeness::Hardly, "{junk:?} {beginning:?}");
+            }
+            for other in ["GET key\r\n", "/x HTTP/1.1", "user\0HTTP/", "{HTTP/1.1}", "x \x08http/1.1\n"] {
+                assert_eq!(behind(junk, other), Likeness::No, "{junk:?} {other:?}");
+            }
+            let letters = "A".repeat(65);
+            assert_eq!(behind(junk, &letters), Likeness::No);
+            assert_eq!(behind(junk, &format!("{letters} / HTTP/1.1\r\n")), Likeness::No);
+            assert_eq!(behind(junk, &format!("GET {}", "x".repeat(9000))), Likeness::No);
+        }
+        assert_eq!(looks_like_http(b"\x16\x03\x01\x02\x00"), Likeness::Hardly);
+        assert_eq!(behind(&[0; 9000], ""), Likeness::No);
+        assert_eq!(behind(&[0; 9000], "GET / HTTP/1.1\r\n"), Likeness::No);
     }
 
     #[test]

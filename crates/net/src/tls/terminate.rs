@@ -172,8 +172,10 @@ async fn unannounced(
                 http::serve_terminated(ward, Replay::new(heard, client), admitted, None).await;
             }
         }
-        Ok(Ok(Likeness::No)) | Err(_) if may_pass => opaque::pass(&ward, client, &admitted, heard).await,
-        Ok(Ok(Likeness::No)) => {
+        Ok(Ok(Likeness::No | Likeness::Hardly)) | Err(_) if may_pass => {
+            opaque::pass(&ward, client, &admitted, heard).await;
+        }
+        Ok(Ok(Likeness::No | Likeness::Hardly)) => {
             admitted.refuse(refusals::not_http(&admitted.target));
         }
         Ok(Err(_)) => {}

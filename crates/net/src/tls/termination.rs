@@ -72,8 +72,8 @@ impl Termination {
         (self.hosts.is_empty() || listed(&self.hosts)) && !listed(&self.exclude)
     }
 
-    /// How long a handshake may take.
-    pub(super) fn patience(&self) -> Duration {
+    /// How long a handshake may take, and so may half of its first message.
+    pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 

@@ -21,7 +21,8 @@ pub(super) struct Watched<'a, S> {
 impl<'a, S> Watched<'a, S> {
     /// Watches a client that has said `first` already, which is no request so far.
     pub(super) fn new(stream: S, admitted: &'a Admitted, first: &Bytes) -> Self {
-        let heard = (looks_like_http(first) == Likeness::NeedMore).then(|| BytesMut::from(&first[..]));
+        let is_open = matches!(looks_like_http(first), Likeness::NeedMore | Likeness::Hardly);
+        let heard = is_open.then(|| BytesMut::from(&first[..]));
         Self { stream, admitted, heard }
     }
 
@@ -29,7 +30,7 @@ impl<'a, S> Watched<'a, S> {
         let Some(heard) = &mut self.heard else { return Ok(()) };
         heard.extend_from_slice(said);
         match looks_like_http(heard) {
-            Likeness::NeedMore => Ok(()),
+            Likeness::NeedMore | Likeness::Hardly => Ok(()),
             Likeness::No => {
                 self.heard = None;
                 Ok(())

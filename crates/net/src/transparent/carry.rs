@@ -1,6 +1,6 @@
 //! The common way of every TCP stream that was let in: transparent, CONNECT and SOCKS.
 
-use super::first::{Banner, Spoken, listen};
+use super::first::{Banner, Spoken, TIME, listen};
 use super::opaque::may_pass;
 use super::watch::watch;
 use crate::gateway::{Admitted, Ward, refusal, reset};
@@ -21,8 +21,11 @@ use stockade_policy::{Allowance, Cause, Host, NetJudge, NetRefusal, Protocol, Ru
 /// be known about its requests: many database clients send none, and a server cannot be led elsewhere by it.
 pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     let Ok(upstream) = ward.dial(&admitted).await else { return reset(client) };
+    // Where TLS is looked into, its first message belongs to the handshake.
+    let looks = ward.termination().filter(|termination| termination.wants(&admitted.target));
+    let hello = looks.map_or(TIME, |termination| termination.patience());
     let heard = tokio::select! {
-        heard = listen(&client, &upstream, first) => heard,
+        heard = listen(&client, &upstream, first, hello) => heard,
         () = admitted.closed() => return reset(client),
     };
     let Ok((spoken, first)) = heard else { return reset(client) };

@@ -53,11 +53,13 @@ pub(super) enum Banner {
     Other,
 }
 
-/// Listens to both sides until it is known what they speak. Gives back what was read from the client.
+/// Listens to both sides until it is known what they speak. Gives back what was read from the client. The
+/// beginning of a ClientHello may stay one for as long as `hello` says.
 pub(super) async fn listen(
     client: &Socket,
     upstream: &Upstream,
     first: Bytes,
+    hello: Duration,
 ) -> io::Result<(Spoken, Bytes)> {
     let mut first = BytesMut::from(first);
     let mut began = None;
@@ -66,8 +68,11 @@ pub(super) async fn listen(
     let mut until = None;
     loop {
         let likely = recognise(&first);
-        if let Likely::Surely(spoken) = likely {
-            return Ok((spoken, first.freeze()));
+        match likely {
+            Likely::Surely(spoken) => return Ok((spoken, first.freeze())),
+            // It does not wait: what comes behind it is watched.
+            Likely::Else => return Ok((Spoken::Other, first.freeze())),
+            Likely::Hello | Likely::Request | Likely::Unclear => {}
         }
         if first.len() >= LONGEST {
             return Ok((Spoken::Unfinished, first.freeze()));
@@ -98,7 +103,7 @@ pub(super) async fn listen(
                     return Ok((ended, first.freeze()));
                 }
             }
-            otherwise = expire(began, &likely) => return Ok((otherwise, first.freeze())),
+            otherwise = expire(began, &likely, hello) => return Ok((otherwise, first.freeze())),
             () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() && first.is_empty() => {
                 return Ok((Spoken::ServerFirst(Banner::Other), first.freeze()));
             }
@@ -136,8 +141,12 @@ fn read(client: &Socket, first: &mut BytesMut) -> io::Result<Option<Spoken>> {
 enum Likely {
     /// This, whatever follows.
     Surely(Spoken),
-    /// The beginning of a ClientHello or a request.
-    Beginning,
+    /// The beginning of a ClientHello.
+    Hello,
+    /// The beginning of a request.
+    Request,
+    /// Something else, as long as no request comes behind it.
+    Else,
     /// Perhaps a request, of a kind that nobody knows.
     Unclear,
 }
@@ -146,7 +155,7 @@ enum Likely {
 pub(super) fn recognised(first: &[u8]) -> Option<Spoken> {
     match recognise(first) {
         Likely::Surely(spoken) => Some(spoken),
-        Likely::Beginning | Likely::Unclear => None,
+        Likely::Hello | Likely::Request | Likely::Else | Likely::Unclear => None,
     }
 }
 
@@ -164,11 +173,13 @@ fn recognise(first: &[u8]) -> Likely {
         Hello::NotTls | Hello::NeedMore => {}
     }
     match (tls, looks_like_http(first)) {
+        // First, whatever its random bytes are like.
+        (Hello::NeedMore, _) => Likely::Hello,
         (_, Likeness::Yes) => Likely::Surely(Spoken::Http),
-        (Hello::NeedMore, _) => Likely::Beginning,
         _ if is_git(first) => Likely::Surely(Spoken::Git),
-        (_, Likeness::NeedMore) if is_method(first) => Likely::Beginning,
+        (_, Likeness::NeedMore) if is_method(first) => Likely::Request,
         (_, Likeness::NeedMore) => Likely::Unclear,
+        (_, Likeness::Hardly) => Likely::Else,
         _ => Likely::Surely(Spoken::Other),
     }
 }
@@ -189,11 +200,12 @@ fn is_git(first: &[u8]) -> bool {
 }
 
 /// What it is when nothing more comes. Before the first byte there is no hurry.
-async fn expire(began: Option<Instant>, likely: &Likely) -> Spoken {
+async fn expire(began: Option<Instant>, likely: &Likely, hello: Duration) -> Spoken {
     let Some(began) = began else { return std::future::pending().await };
     let (patience, otherwise) = match likely {
-        Likely::Unclear => (MOMENT, Spoken::Other),
-        Likely::Beginning | Likely::Surely(_) => (TIME, Spoken::Unfinished),
+        Likely::Unclear | Likely::Else => (MOMENT, Spoken::Other),
+        Likely::Hello => (hello, Spoken::Unfinished),
+        Likely::Request | Likely::Surely(_) => (TIME, Spoken::Unfinished),
     };
     sleep_until(began + patience).await;
     otherwise
@@ -229,11 +241,11 @@ mod tests {
         ] {
             let (mut program, client, upstream, _server) = ends().await;
             program.write_all(said).await.unwrap();
-            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
             assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
             // What a proxy has read already counts as said.
             let (_program, client, upstream, _server) = ends().await;
-            assert_eq!(listen(&client, &upstream, Bytes::from(said)).await.unwrap().0, spoken);
+            assert_eq!(listen(&client, &upstream, Bytes::from(said), TIME).await.unwrap().0, spoken);
         }
     }
 
@@ -242,11 +254,11 @@ mod tests {
         let (mut program, client, upstream, _server) = ends().await;
         program.write_all(b"GE").await.unwrap();
         program.shutdown().await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard, (Spoken::Other, Bytes::from("GE")));
         let (mut program, client, upstream, _server) = ends().await;
         program.shutdown().await.unwrap();
-        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Nothing);
+        assert_eq!(listen(&client, &upstream, Bytes::new(), TIME).await.unwrap().0, Spoken::Nothing);
     }
 
     #[tokio::test]
@@ -256,9 +268,15 @@ mod tests {
         client.readable().await.unwrap();
         tokio::time::pause();
         let start = Instant::now();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::Unfinished);
         assert!(start.elapsed() >= TIME);
+    }
+
+    #[test]
+    fn half_a_hello_is_one_whatever_is_in_it() {
+        let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03GET / HTTP/1.1\r\n";
+        assert_eq!(recognise(hello), Likely::Hello);
     }
 
     #[tokio::test]
@@ -269,7 +287,7 @@ mod tests {
             client.readable().await.unwrap();
             tokio::time::pause();
             let start = Instant::now();
-            let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+            let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
             assert_eq!(heard, (spoken.clone(), Bytes::from(said)));
             assert_eq!(start.elapsed() < Duration::from_secs(1), spoken == Spoken::Other);
             tokio::time::resume();
@@ -282,7 +300,7 @@ mod tests {
         drop(server);
         tokio::time::sleep(Duration::from_millis(20)).await;
         program.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
-        assert_eq!(listen(&client, &upstream, Bytes::new()).await.unwrap().0, Spoken::Http);
+        assert_eq!(listen(&client, &upstream, Bytes::new(), TIME).await.unwrap().0, Spoken::Http);
     }
 
     #[tokio::test]
@@ -295,17 +313,17 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(20)).await;
             program.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         };
-        let (heard, ()) = tokio::join!(listen(&client, &upstream, Bytes::new()), speaks);
+        let (heard, ()) = tokio::join!(listen(&client, &upstream, Bytes::new(), TIME), speaks);
         assert_eq!(heard.unwrap().0, Spoken::Http);
         // Whoever waits for the server gets its word, and so does whoever it says other things to.
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(settings).await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(b"\0\0\0\x04\0\0\0\x01\0\0\0").await.unwrap();
         let start = Instant::now();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
         assert!(start.elapsed() < MOMENT);
     }
@@ -314,7 +332,7 @@ mod tests {
     async fn what_a_server_says_first_is_left_to_be_read() {
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(b"SSH-2.0").await.unwrap();
-        let heard = listen(&client, &upstream, Bytes::new()).await.unwrap();
+        let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
         assert_eq!(heard, (Spoken::ServerFirst(Banner::Ssh), Bytes::new()));
         let mut bytes = [0; 16];
         upstream.readable().await.unwrap();

@@ -99,6 +99,55 @@ async fn what_is_too_long_does_not_pass_unseen() {
     }
 }
 
+/// Some servers skip bytes that no request begins with.
+#[tokio::test]
+async fn a_request_does_not_pass_behind_bytes_that_may_be_skipped() {
+    let junk: [&[u8]; 6] = [b"\0", b"\xef\xbb\xbf", b"\x7f", b"\r\n\0\r\n", b"\x16", &[0; 3000]];
+    for first in junk {
+        let mut at_once = scene(b"").await;
+        at_once.says([first, EVIL.as_bytes()].concat()).await;
+        at_once.refused(Cause::Grammar).await;
+        // The beginning of a ClientHello waits for the rest.
+        if first == b"\x16" {
+            continue;
+        }
+        for cut in [0, 2, 10] {
+            let mut in_parts = scene(b"").await;
+            in_parts.says([first, &EVIL.as_bytes()[..cut]].concat()).await;
+            in_parts.hears(b".").await;
+            in_parts.says(&EVIL[cut..]).await;
+            in_parts.refused(Cause::Protocol).await;
+        }
+    }
+}
+
+/// Other protocols begin with such bytes as well, and are not held up.
+#[tokio::test]
+async fn what_begins_with_such_bytes_passes_at_once() {
+    let select = [&b"\0\0\x40\0SELECT "[..], &[b'x'; 20_000]].concat();
+    let saying: [&[u8]; 7] = [
+        b"\x05\x01\0",
+        b"\0\0\0\x08\x04\xd2\x16\x2f",
+        b"\0\0\0\x20SELECT 1 FROM t\n",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\x0aGET key",
+        &[0x80; 9000],
+        &select,
+    ];
+    for words in saying {
+        let mut scene = scene(b"").await;
+        let began = std::time::Instant::now();
+        scene.says(words).await;
+        scene.hears(b".").await;
+        assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
+        for _ in 0..8 {
+            scene.says([&[7; 4000][..], words].concat()).await;
+            scene.hears(b".").await;
+        }
+        assert!(scene.witness.causes().is_empty());
+    }
+}
+
 #[tokio::test]
 async fn a_request_does_not_pass_in_two_parts() {
     let mut scene = scene(b"").await;

@@ -76,6 +76,14 @@ impl Host {
         domain::ascii_name(text).map(Self::Name).ok_or_else(|| HostError::Name(shown()))
     }
 
+    /// Whether this is loopback, by name or address.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Name(name) => name == "localhost" || domain::is_below(name, "localhost"),
+            Self::Address(address) => address.to_canonical().is_loopback(),
+        }
+    }
+
     /// Whether a rule about hosts is about this one.
     pub fn fits(&self, pattern: &HostPattern) -> bool {
         match (pattern, self) {

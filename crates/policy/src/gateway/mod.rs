@@ -20,7 +20,7 @@ pub use judge::NetJudge;
 pub(crate) use path::is_ambiguous as is_ambiguous_path;
 pub use plan::{
     Advice, AwsPairPlan, CredentialPlan, CredentialSource, ForwardPort, GatewayPlan, NetLimits, ProxyPorts,
-    Publish, RequestRule, TlsPlan, Upstreams,
+    Publish, RequestRule, TlsPlan, Unsignable, Upstreams,
 };
 pub use pool::{lent_addresses, lent_number};
 pub use ruling::{AddressOwner, Allowance, Cause, NetRefusal, Ruling};

@@ -58,6 +58,9 @@ pub struct GatewayPlan {
     pub plaintext_credentials: Switch,
     /// Keys that requests are signed with; the signature is made anew where they are stand-ins.
     pub aws_pairs: Vec<AwsPairPlan>,
+    /// Which requests pass whose signature cannot be made anew.
+    #[serde(default, skip_serializing_if = "Unsignable::is_usual")]
+    pub unsignable: Unsignable,
     /// How whoever was refused is told to allow it.
     #[serde(skip_serializing_if = "Advice::is_usual")]
     pub advice: Advice,
@@ -211,7 +214,7 @@ pub struct CredentialPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_no_match: Option<String>,
     /// Claims of a JSON web token that are hidden; the value is one when this is there. Without a name in it
-    /// the token keeps its claims and only its signature is hidden.
+    /// the whole token is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwt_claims: Option<Vec<String>>,
     /// Whether the same value is hidden wherever else it stands in the file.
@@ -242,6 +245,25 @@ pub struct AwsPairPlan {
     /// The variable with the session's token, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_token: Option<String>,
+}
+
+/// Requests that are signed with a stand-in, in ways that cannot be signed anew. Those that pass do so as they
+/// are: nothing is put into them, and their hosts will not take the signature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unsignable {
+    /// Bodies that are signed piece by piece.
+    pub streaming: Switch,
+    /// Signatures in the address.
+    pub presigned: Switch,
+    /// Asymmetric signatures (SigV4A).
+    pub asymmetric: Switch,
+}
+
+impl Unsignable {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 #[cfg(test)]

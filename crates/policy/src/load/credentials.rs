@@ -10,8 +10,10 @@ use crate::rules::{List, Place, Rule};
 use crate::settings::PathEntry;
 use crate::settings::check::Findings;
 use crate::settings::credential_check::{Reach, Terminates};
-use crate::settings::credentials::{AwsPair, Credential, CredentialMode, Credentials, Decode};
-use crate::{AwsPairPlan, CredentialPlan, CredentialSource, FileKind, Files, RuleRef, Switch};
+use crate::settings::credentials::{
+    AwsPair, Credential, CredentialMode, Credentials, Decode, SigV4, Unsigned,
+};
+use crate::{AwsPairPlan, CredentialPlan, CredentialSource, FileKind, Files, RuleRef, Switch, Unsignable};
 
 impl Draft {
     /// What the layers said, weakest first.
@@ -151,6 +153,15 @@ impl Draft {
         };
         let network = &mut self.policy.network;
         network.aws_pairs.extend(credentials.aws_pairs.iter().filter_map(pair));
+        let SigV4 { streaming, presigned, sigv4a } = credentials.sigv4.unwrap_or_default();
+        let Unsignable { streaming: pieces, presigned: addresses, asymmetric } = &mut network.unsignable;
+        for (wish, passes) in [(streaming, pieces), (presigned, addresses), (sigv4a, asymmetric)] {
+            match wish {
+                Some(Unsigned::Passthrough) => *passes = Switch::Allowed,
+                Some(Unsigned::Deny) => *passes = Switch::Refused,
+                None => {}
+            }
+        }
         match credentials.allow_plaintext_inject {
             Some(true) => network.plaintext_credentials = Switch::Allowed,
             Some(false) => network.plaintext_credentials = Switch::Refused,

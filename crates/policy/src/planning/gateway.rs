@@ -77,6 +77,7 @@ impl Policy {
             credentials: rules.credentials.clone(),
             plaintext_credentials: rules.plaintext_credentials,
             aws_pairs: rules.aws_pairs.clone(),
+            unsignable: rules.unsignable,
             advice: match self.manner {
                 Manner::Native => Advice::Options,
                 Manner::Srt => Advice::Settings,

@@ -48,13 +48,20 @@ impl Credentials {
                 }
             }
         }
-        if self.sigv4.is_some() && self.aws_pairs.is_empty() {
+        if self.sigv4.is_some() && self.aws_pairs.is_empty() && !self.has_usual_pair() {
             found.add(
                 "credentials.sigv4",
                 "has no pair of keys to sign with",
                 "list the variables in credentials.awsPairs",
             );
         }
+    }
+
+    /// Whether the keys that are a pair without being listed are both hidden.
+    fn has_usual_pair(&self) -> bool {
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+            .iter()
+            .all(|name| self.env_vars.iter().any(|entry| entry.name.as_deref() == Some(*name)))
     }
 
     fn check_reach(&self, entry: &Credential, key: &str, reach: &Reach, found: &mut Findings) {

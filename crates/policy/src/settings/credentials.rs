@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 /// Secrets that commands must not see: taken away, or replaced by a stand-in that turns into the secret on its
 /// way to chosen hosts.
@@ -20,9 +19,8 @@ pub(crate) struct Credentials {
     /// Variables with keys that requests are signed with; the signature is made anew on the way out.
     #[serde(deserialize_with = "super::object::many")]
     pub(crate) aws_pairs: Vec<AwsPair>,
-    /// Signing of requests; needs `awsPairs`.
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    pub(super) sigv4: Option<SigV4>,
+    /// What becomes of signed requests whose signature cannot be made anew; needs a pair of keys.
+    pub(crate) sigv4: Option<SigV4>,
 }
 
 /// One secret: a variable has a `name`, a file a `path`.
@@ -39,9 +37,9 @@ pub(crate) struct Credential {
     pub(crate) extract: Option<String>,
     /// What happens where the expression does not fit.
     pub(crate) on_extract_no_match: Option<NoMatch>,
-    /// The value is a JSON web token.
+    /// The value is a JSON web token: what is seen instead is one, too, and holds nothing of it.
     pub(crate) decode: Option<Decode>,
-    /// Claims of the token that are hidden.
+    /// Claims of the token that are hidden, with its signature, instead of the whole token.
     pub(crate) mask_claims: Option<Vec<String>>,
     /// Hosts that get the secret; nobody when left out.
     pub(crate) inject_hosts: Option<Vec<String>>,
@@ -105,12 +103,24 @@ pub(crate) struct AwsPair {
     pub(crate) session_token: Option<String>,
 }
 
-/// Present or not: what it holds is not looked at.
-#[derive(Clone, Debug)]
-pub(super) struct SigV4;
+/// What becomes of requests that are signed with a stand-in, in ways that cannot be signed anew.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct SigV4 {
+    /// Bodies that are signed piece by piece.
+    pub(crate) streaming: Option<Unsigned>,
+    /// Signatures in the address.
+    pub(crate) presigned: Option<Unsigned>,
+    /// Asymmetric signatures (SigV4A).
+    pub(crate) sigv4a: Option<Unsigned>,
+}
 
-impl<'de> Deserialize<'de> for SigV4 {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(from).map(|_| Self)
-    }
+/// What becomes of a request whose signature cannot be made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Unsigned {
+    /// It is refused, which is the default.
+    Deny,
+    /// It is sent as it is, with stand-ins and a signature that its host will not take.
+    Passthrough,
 }

@@ -253,6 +253,11 @@ const CREDENTIALS: &[Broken] = &[
         r#"{"awsPairs": [{"accessKeyId": "K"}]}"#,
         &["credentials.awsPairs[0].accessKeyId", "credentials.awsPairs[0].secretAccessKey"],
     ),
+    (r#"{"sigv4": {"bogus": 1}}"#, &["credentials.sigv4", "bogus", "nrecognized"]),
+    (r#"{"sigv4": {"presigned": "nonsense"}}"#, &["credentials.sigv4.presigned", "deny", "passthrough"]),
+    (r#"{"sigv4": {"streaming": true}}"#, &["credentials.sigv4.streaming"]),
+    (r#"{"sigv4": 1}"#, &["credentials.sigv4"]),
+    (r#"{"sigv4": {}}"#, &["credentials.sigv4", "credentials.awsPairs"]),
 ];
 
 fn check(shape: Shape, text: &str, wanted: &[&str]) {

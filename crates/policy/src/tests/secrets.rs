@@ -3,7 +3,7 @@
 use crate::testing::{inputs, load, request, settings_file, usual_tree};
 use crate::{
     AwsPairPlan, CredentialSource, DomainPattern, Files, Flags, HeldReads, Inputs, Judge, Judgement, Layer,
-    MountKind, Naming, Plan, Policy, Request, Shape, Switch,
+    MountKind, Naming, Plan, Policy, Request, Shape, Switch, Unsignable,
 };
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const SETTINGS: &str = r#"{"network": {"allowedDomains": ["api.test"]}, "credent
         {"path": "~/.netrc", "mode": "mask", "injectHosts": ["api.test"], "maskDuplicates": true},
         {"path": "~/.absent", "mode": "mask"},
         {"path": "~/.other", "mode": "deny"}],
-    "awsPairs": [{"accessKeyId": "AWS_ID", "secretAccessKey": "AWS_KEY"}], "sigv4": {}}}"#;
+    "awsPairs": [{"accessKeyId": "AWS_ID", "secretAccessKey": "AWS_KEY"}], "sigv4": {"presigned": "passthrough", "streaming": "deny"}}}"#;
 
 fn tree() -> crate::testing::Tree {
     usual_tree().text("/home/me/.netrc", "s3cr3t").file("/home/me/.other").text("/settings.json", SETTINGS)
@@ -68,6 +68,8 @@ fn what_the_gateway_needs_to_know() {
         session_token: None,
     };
     assert_eq!(gateway.aws_pairs, [pair]);
+    let unsignable = Unsignable { presigned: Switch::Allowed, ..Unsignable::default() };
+    assert_eq!(gateway.unsignable, unsignable);
     assert_eq!(gateway.tls.as_ref().unwrap().hosts[0].to_string(), "api.test:443");
     assert!(!serde_json::to_string(&plan).unwrap().contains("s3cr3t"), "a value is in the plan");
 }
@@ -91,6 +93,16 @@ fn variables_and_files_are_hidden_by_the_plan_alone() {
     // On the default deny-read list, and opened for the stand-in that lies over it.
     assert!(explained("/home/me/.netrc"));
     assert!(!explained("/home/me/.absent") && !explained("/home/me/.other"));
+}
+
+/// Keys under their usual names are a pair without being listed as one.
+#[test]
+fn signing_needs_no_list_where_the_names_are_the_usual_ones() {
+    let text = r#"{"network": {"allowedDomains": ["api.test"]}, "credentials": {"sigv4": {"sigv4a": "passthrough"},
+        "envVars": [{"name": "AWS_ACCESS_KEY_ID", "mode": "mask"}, {"name": "AWS_SECRET_ACCESS_KEY", "mode": "mask"}]}}"#;
+    let policy = load(&usual_tree(), Layer::User, Shape::Native, text).unwrap();
+    let plan = policy.plan(&request(), &usual_tree()).unwrap();
+    assert_eq!(plan.network.gateway().unwrap().unsignable.asymmetric, Switch::Allowed);
 }
 
 #[test]

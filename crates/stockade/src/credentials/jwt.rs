@@ -2,48 +2,111 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use stockade_net::{StandIn, StandInError};
+
+/// When a made-up token is over: never, for whoever looks. The server knows the real one.
+const NEVER: i32 = i32::MAX;
+/// What a made-up token is signed with, where the real one does not say so in one word.
+const USUAL_ALGORITHM: &str = "HS256";
+const LONGEST_ALGORITHM: usize = 16;
 
 /// A token in a token's place.
 pub(super) struct FakeToken {
     pub(super) token: StandIn,
-    /// The claims that were hidden: their names, what is there now and what was there.
-    pub(super) claims: Vec<(String, StandIn, Vec<u8>)>,
+    /// Its hidden parts, which are secrets by themselves: a server may send back no more than one of them,
+    /// and a program may take one out and send it.
+    pub(super) parts: Vec<Part>,
 }
 
-/// A token with the same header and the claims that are not listed; its signature is made up. Nothing when
-/// this is no token, or claims are listed and it has none of them.
+/// A hidden claim, or one of the parts between the dots.
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) stand_in: StandIn,
+    pub(super) real: Vec<u8>,
+}
+
+/// A token with the same header and the claims that are not listed; its signature is made up. Where none are
+/// listed, all of it is. Nothing when this is no token, or claims are listed and it has none of them.
 pub(super) fn fake(token: &[u8], hidden: &[String]) -> Result<Option<FakeToken>, StandInError> {
-    let Some((header, mut payload)) = read(token) else { return Ok(None) };
-    let mut claims = Vec::new();
+    let Some(token) = Token::read(token) else { return Ok(None) };
+    let (header, claims, mut parts) = match hidden {
+        [] => (written(&made_up_header(&token.algorithm)), made_up_claims()?, Vec::new()),
+        _ => {
+            let (claims, parts) = without(token.claims, hidden)?;
+            if parts.is_empty() {
+                return Ok(None);
+            }
+            (token.header.to_owned(), claims, parts)
+        }
+    };
+    // A stand-in is in its claims, whichever they are.
+    let payload = StandIn::of_text(written(&claims));
+    // One letter more than a stand-in: 44 letters are 33 whole bytes, which every decoder takes.
+    let signature = StandIn::mint_after("x")?;
+    let whole = StandIn::of_text(format!("{header}.{}.{}", payload.as_str(), signature.as_str()));
+    // The header is that of every token of its issuer: to cover it would spoil those that a server hands out.
+    for (name, stand_in, real) in
+        [("payload", payload, token.payload), ("signature", signature, token.signature)]
+    {
+        if !real.is_empty() {
+            parts.push(Part { name: name.to_owned(), stand_in, real: real.as_bytes().to_vec() });
+        }
+    }
+    Ok(Some(FakeToken { token: whole, parts }))
+}
+
+/// The claims with those that are listed made up.
+fn without(mut claims: Map<String, Value>, hidden: &[String]) -> Result<(Value, Vec<Part>), StandInError> {
+    let mut parts = Vec::new();
     for name in hidden {
-        let Some(claim) = payload.get_mut(name) else { continue };
+        let Some(claim) = claims.get_mut(name) else { continue };
         let stand_in = StandIn::mint()?;
         let real = match claim.take() {
             Value::String(text) => text,
             other => other.to_string(),
         };
         *claim = Value::String(stand_in.as_str().to_owned());
-        claims.push((name.clone(), stand_in, real.into_bytes()));
+        parts.push(Part { name: name.clone(), stand_in, real: real.into_bytes() });
     }
-    if !hidden.is_empty() && claims.is_empty() {
-        return Ok(None);
-    }
-    let payload = URL_SAFE_NO_PAD.encode(Value::Object(payload).to_string());
-    // One letter more than a stand-in: 44 letters are 33 whole bytes, which every decoder takes.
-    Ok(Some(FakeToken { token: StandIn::mint_after(&format!("{header}.{payload}.x"))?, claims }))
+    Ok((Value::Object(claims), parts))
 }
 
-/// The header as it is written, and the claims.
-fn read(token: &[u8]) -> Option<(&str, Map<String, Value>)> {
-    let mut parts = std::str::from_utf8(token).ok()?.split('.');
-    let (header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);
-    if parts.next().is_some() {
-        return None;
+/// Claims that programs look for before they send a token.
+fn made_up_claims() -> Result<Value, StandInError> {
+    Ok(json!({"sub": StandIn::mint()?.as_str(), "iat": 0, "exp": NEVER}))
+}
+
+/// Nothing of the real one but the kind of signature: claims may be repeated in a header.
+fn made_up_header(algorithm: &str) -> Value {
+    let is_word = algorithm.len() <= LONGEST_ALGORITHM
+        && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    json!({"alg": if is_word { algorithm } else { USUAL_ALGORITHM }, "typ": "JWT"})
+}
+
+fn written(object: &Value) -> String {
+    URL_SAFE_NO_PAD.encode(object.to_string())
+}
+
+/// A token as it is.
+struct Token<'a> {
+    header: &'a str,
+    payload: &'a str,
+    signature: &'a str,
+    algorithm: String,
+    claims: Map<String, Value>,
+}
+
+impl<'a> Token<'a> {
+    fn read(token: &'a [u8]) -> Option<Self> {
+        let mut parts = std::str::from_utf8(token).ok()?.split('.');
+        let (header, payload, signature) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
+        let algorithm = object(header)?.get("alg")?.as_str()?.to_owned();
+        Some(Self { header, payload, signature, algorithm, claims: object(payload)? })
     }
-    object(header)?.get("alg")?.as_str()?;
-    Some((header, object(payload)?))
 }
 
 fn object(part: &str) -> Option<Map<String, Value>> {

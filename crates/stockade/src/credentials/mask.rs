@@ -63,8 +63,8 @@ pub(super) fn mask(
     Ok(Masking::Hidden { seen, entries })
 }
 
-/// What one part is replaced by; nothing when it is to be a token and is none. Claims that are hidden in it
-/// are secrets of their own: a program may take one out and send it.
+/// What one part is replaced by; nothing when it is to be a token and is none. What is hidden in it goes among
+/// the entries.
 fn stand_in(
     name: &str,
     credential: &CredentialPlan,
@@ -73,10 +73,10 @@ fn stand_in(
 ) -> Result<Option<StandIn>, CredentialError> {
     let Some(hidden) = &credential.jwt_claims else { return Ok(Some(StandIn::mint()?)) };
     let Some(fake) = jwt::fake(real, hidden)? else { return Ok(None) };
-    entries.extend(fake.claims.into_iter().map(|(claim, stand_in, real)| VaultEntry {
-        name: format!("{name} ({claim})"),
-        stand_in,
-        real: Secret::new(real),
+    entries.extend(fake.parts.into_iter().map(|part| VaultEntry {
+        name: format!("{name} ({})", part.name),
+        stand_in: part.stand_in,
+        real: Secret::new(part.real),
         hosts: credential.inject_hosts.clone(),
     }));
     Ok(Some(fake.token))

@@ -33,7 +33,8 @@ pub(crate) fn prepare(plan: &Plan, environment: &[(OsString, OsString)]) -> Resu
     let Some(gateway) = plan.network.gateway() else { return Ok(Masked::default()) };
     let Gathered { mut masked, entries, pairs } = gather(plan, gateway, environment)?;
     if !entries.is_empty() || !pairs.is_empty() {
-        masked.vault = Some(Arc::new(Vault::new(entries, pairs, gateway.plaintext_credentials)));
+        let vault = Vault::new(entries, pairs, gateway.plaintext_credentials);
+        masked.vault = Some(Arc::new(vault.passing(gateway.unsignable)));
     }
     Ok(masked)
 }

@@ -230,6 +230,36 @@ fn web_tokens_keep_their_shape() {
     });
 }
 
+/// Without claims that are named nothing of it is seen, neither inside nor in what a server sends back.
+#[test]
+fn web_tokens_are_hidden_whole() {
+    online(|net, world| {
+        net.secure();
+        let mut settings = settings(world);
+        let file = world.file(world.home.join("token.txt"), format!("token: {JWT}\n"));
+        let rules = json!({"mode": "mask", "decode": "jwt", "injectHosts": ["api.test"]});
+        let [mut variable, mut path] = [rules.clone(), rules];
+        (variable["name"], path["path"]) = (json!("JWT"), json!(file));
+        settings["credentials"] = json!({"envVars": [variable], "files": [path]});
+        let run = |text: &str| srt_with(world, &settings).var("JWT", JWT).opts(["-c", text]).go();
+        let from_file = format!("$(sed 's/token: //' {})", file.display());
+        for token in ["$JWT", &from_file] {
+            let ran = run(&format!(
+                "T=\"{token}\"; P=$(echo \"$T\" | cut -d. -f2); \
+                 echo \"$P===\" | tr '_-' '/+' | base64 -d 2>/dev/null; echo; echo \"$T\" | tr -cd . | wc -c; echo \"$T\""
+            ));
+            let said = ran.out();
+            assert!(said.contains("\"sub\":\"fake_value_") && !said.contains("hidden-claim"), "{ran}");
+            assert!(JWT.split('.').skip(1).all(|part| !said.contains(part)), "{ran}");
+            assert_eq!(said.lines().nth(1), Some("2"), "{ran}");
+            let ran =
+                run(&format!("curl -sS -H \"Authorization: Bearer {token}\" https://api.test/last-part"));
+            assert_eq!(header(net, "authorization"), format!("Bearer {JWT}"));
+            assert!(ran.out().starts_with("xfake_value_"), "{ran}");
+        }
+    });
+}
+
 /// curl signs by itself; the server recomputes with the real key.
 #[test]
 fn requests_are_signed_anew() {

@@ -6,6 +6,7 @@ use crate::support::{Answer, Ran, Run, World, eventually};
 use serde_json::json;
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixListener;
 use std::sync::mpsc;
@@ -388,6 +389,32 @@ fn a_parent_proxy_leads_out() {
         assert_eq!(net.requests()[0].port, 3129);
         let ran = curl(one(world).var("HTTP_PROXY", "http://203.0.113.15:3129"), &["http://evil.test/page"]);
         assert!(ran.out().contains("blocked by network allowlist"), "{ran}");
+    });
+}
+
+/// Loopback is this machine, and not the proxy's.
+#[test]
+fn a_parent_proxy_does_not_lead_to_this_machine() {
+    online(|net, world| {
+        net.http(3129);
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for mut stream in server.incoming().flatten() {
+                let _ = stream.read(&mut [0; 4096]);
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\n";
+                let _ = stream.write_all(format!("{head}this machine").as_bytes());
+            }
+        });
+        for host in ["127.0.0.1", "localhost"] {
+            for by in ["http://localhost:3128", "socks5h://localhost:1080"] {
+                let run = srt(world, json!({"allowedDomains": [format!("{host}:{port}")]}));
+                let run = run.var("HTTP_PROXY", "http://203.0.113.15:3129");
+                let ran = curl(run, &["--noproxy", "", "-x", by, &format!("http://{host}:{port}/")]);
+                assert_eq!(ran.out(), "this machine", "{by}{ran}");
+            }
+        }
+        assert!(net.requests().is_empty(), "{:?}", net.requests());
     });
 }
 

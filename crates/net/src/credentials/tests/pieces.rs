@@ -54,6 +54,29 @@ fn tokens_are_covered_whole() {
     assert_eq!(heard(&real[..real.len() - 1]), real[..real.len() - 1]);
 }
 
+/// Parts that are secrets by themselves are covered alone and within the whole, and go out either way.
+#[test]
+fn parts_with_stand_ins_of_their_own_are_covered_alone() {
+    let (header, payload, signature) = ("eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiJhbm4ifQ", "SIGNATURE-0123456789");
+    let entries: Vec<VaultEntry> = [payload, signature].map(|part| entry("T", part, &["api.test"])).into();
+    let [fake_payload, fake_signature] = [0, 1].map(|at: usize| entries[at].stand_in.as_str().to_owned());
+    let stand_in = StandIn::of_text(format!("{header}.{fake_payload}.{fake_signature}"));
+    let fake = stand_in.as_str().to_owned();
+    let real = format!("{header}.{payload}.{signature}");
+    let whole = VaultEntry { stand_in, ..entry("T", &real, &["api.test"]) };
+    let vault = Vault::new(entries.into_iter().chain([whole]).collect(), Vec::new(), Switch::Refused);
+    let heard = |text: &str| scrubbed(vault.scrubber(&to("api.test:443")), &[text]);
+    assert_eq!(heard(signature), fake_signature[..signature.len()]);
+    assert_eq!(heard(payload), fake_payload[..payload.len()]);
+    assert_eq!(heard(&real), fake[..real.len()]);
+    assert_eq!(heard(header), header);
+    for (said, sent) in [(&fake, &*real), (&fake_payload, payload), (&fake_signature, signature)] {
+        let mut head = head("GET", "/", &[("host", "api.test"), ("x", said)]);
+        vault.inject(&to("api.test:443"), Channel::Tls, &mut head).unwrap();
+        assert_eq!(value(&head, "x"), sent);
+    }
+}
+
 #[test]
 fn hexadecimal_digits_are_covered_in_either_case() {
     for real in ["0123456789abcdef", "0123456789ABCDEF", "0123456789abCDEF"] {

@@ -2,6 +2,7 @@
 
 use super::super::aws::CannotSign;
 use super::*;
+use stockade_policy::Unsignable;
 
 const KEY: &str = "realSecret/Key+with=chars";
 const DAY: &str = "20150830T123600Z";
@@ -285,16 +286,90 @@ fn what_cannot_be_signed_is_refused() {
     }
 }
 
+/// Such requests go as they are: nothing is put into them, wherever it stands.
 #[test]
-fn a_host_that_gets_signatures_only_may_send_parts() {
-    let case = cases().remove(1);
-    let scrubber = case.keys.vault.scrubber(&to(&format!("{}:443", case.host))).unwrap();
-    let mut headers = http::HeaderMap::new();
-    headers.insert(http::header::RANGE, "bytes=0-9".parse().unwrap());
-    scrubber.ask_plainly(&mut headers);
-    assert!(headers.contains_key(http::header::RANGE));
-    let (head, ()) = http::Response::builder().status(206).body(()).unwrap().into_parts();
-    assert!(scrubber.can_read(&head).is_ok());
+fn what_cannot_be_signed_passes_where_it_may() {
+    let all =
+        Unsignable { streaming: Switch::Allowed, presigned: Switch::Allowed, asymmetric: Switch::Allowed };
+    let kinds: [(Unsignable, Damage); 3] = [
+        (Unsignable { streaming: Switch::Refused, ..all }, |head, _| {
+            let streaming = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER";
+            head.headers.insert("x-amz-content-sha256", streaming.parse().unwrap());
+        }),
+        (Unsignable { presigned: Switch::Refused, ..all }, |head, id| {
+            head.headers.remove("authorization");
+            head.uri = format!("/{id}?X-Amz-Credential={id}%2F20150830&X-Amz-Signature=0").parse().unwrap();
+        }),
+        (Unsignable { asymmetric: Switch::Refused, ..all }, |head, _| {
+            let new = value(head, "authorization").replace("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256");
+            head.headers.insert("authorization", new.parse().unwrap());
+        }),
+    ];
+    for (others, damage) in kinds {
+        for (unsignable, passes) in [(all, true), (others, false)] {
+            let case = cases().remove(2);
+            let keys = Keys { vault: case.keys.vault.passing(unsignable), ..case.keys };
+            let case = Case { keys, ..case };
+            let mut head = case.head();
+            damage(&mut head, &case.keys.id);
+            let (headers, uri) = (head.headers.clone(), head.uri.clone());
+            assert_eq!(case.send(&mut head).is_ok(), passes, "{unsignable:?}");
+            assert_eq!((head.headers, head.uri), (headers, uri));
+        }
+    }
+    // What is simply wrong does not.
+    let case = cases().remove(2);
+    let vault = case.keys.vault.passing(all);
+    let mut head =
+        head("GET", "/", &[("authorization", &format!("AWS4-HMAC-SHA256 Credential={}", case.keys.id))]);
+    let refused = vault.inject(&to("dynamodb.eu-central-1.amazonaws.com:443"), Channel::Tls, &mut head);
+    assert_eq!(refused.unwrap_err(), CannotSign::Malformed);
+}
+
+/// The key's name and the session's token are sent like any value, in paths, headers and unsigned bodies: a host
+/// that keeps what it is sent would show them bit by bit.
+#[test]
+fn a_host_that_is_sent_the_names_of_keys_sends_no_parts() {
+    for keys in [permanent(), temporary()] {
+        for port in [443, 80, 8443] {
+            let scrubber = keys.vault.scrubber(&to(&format!("s3.amazonaws.com:{port}"))).unwrap();
+            let mut headers = http::HeaderMap::new();
+            headers.insert(http::header::RANGE, "bytes=0-9".parse().unwrap());
+            headers.insert(http::header::IF_RANGE, "\"x\"".parse().unwrap());
+            scrubber.ask_plainly(&mut headers);
+            assert!(
+                !headers.contains_key(http::header::RANGE) && !headers.contains_key(http::header::IF_RANGE)
+            );
+            for status in [206, 416] {
+                let (head, ()) = http::Response::builder().status(status).body(()).unwrap().into_parts();
+                assert!(scrubber.can_read(&head).is_err());
+            }
+        }
+    }
+}
+
+/// The key itself is sent to nobody: where nothing else goes, nothing can come back.
+#[test]
+fn a_host_that_is_sent_nothing_may_send_parts() {
+    let mut key_id = entry("ID", "AKIDREALREALREALREAL", &["other.test"]);
+    key_id.stand_in = StandIn::mint_key_id(b"AKID").unwrap();
+    let pair = AwsPair { key_id, secret: entry("KEY", KEY, &["*.amazonaws.com"]), session_token: None };
+    let vault = Vault::new(Vec::new(), vec![pair], Switch::Refused);
+    assert!(vault.scrubber(&to("s3.amazonaws.com:443")).is_none());
+}
+
+/// A part is one by any sign of it, not only by its status.
+#[test]
+fn parts_are_known_by_their_headers_too() {
+    let keys = permanent();
+    let scrubber = keys.vault.scrubber(&to("s3.amazonaws.com:443")).unwrap();
+    let can_read = |name: &str, value: &str| {
+        let response = http::Response::builder().status(200).header(name, value).body(()).unwrap();
+        scrubber.can_read(&response.into_parts().0).is_ok()
+    };
+    assert!(!can_read("content-type", "Multipart/ByteRanges; boundary=x"));
+    assert!(!can_read("content-range", "bytes 0-7/32"));
+    assert!(can_read("content-type", "multipart/mixed; boundary=x"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn led(port: u16, no_proxy: &str) -> GatewayPlan {
         no_proxy: Some(no_proxy.into()),
     };
     let upstreams = Upstreams { parent_proxy: Some(proxy), ..Upstreams::default() };
-    GatewayPlan { upstreams, ..plan(&["a.test", "b.test", "127.0.0.1"]) }
+    GatewayPlan { upstreams, ..plan(&["a.test", "b.test", "127.0.0.1", "192.0.2.7"]) }
 }
 
 /// A proxy that makes no tunnels.
@@ -142,7 +142,7 @@ async fn some_requests_take_a_tunnel() {
     let request = |host: &str, more: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n{more}\r\n");
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
     for (target, request) in [
-        ("127.0.0.1:80", request("b.test", "")),
+        ("192.0.2.7:80", request("b.test", "")),
         ("a.test:8080", request("a.test", "")),
         ("a.test:80", request("b.test", "")),
         ("a.test:80", request("a.test", upgrade)),

@@ -25,17 +25,17 @@ async fn led(port: u16, root: Option<String>) -> (Gateway, TcpStream) {
         let tls = TlsPlan { extra_roots: vec![roots], hosts: vec![nobody], ..TlsPlan::default() };
         Arc::new(Termination::new(&tls).unwrap())
     });
-    gateway(GatewayPlan { upstreams, ..plan(&["127.0.0.1"]) }, termination, None).await
+    gateway(GatewayPlan { upstreams, ..plan(&["192.0.2.7"]) }, termination, None).await
 }
 
 #[tokio::test]
 async fn requests_go_through_it() {
     let (port, root) = tls_origin(b"http/1.1").await;
     let (_gateway, mut client) = led(port, Some(root)).await;
-    let request = "GET http://127.0.0.1/x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    let request = "GET http://192.0.2.7/x HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n";
     for _ in 0..2 {
         let heard = until(&mut client, request, ">").await;
-        let understood = "<GET http://127.0.0.1/x host=127.0.0.1 headers=host,proxy-authorization body=>";
+        let understood = "<GET http://192.0.2.7/x host=192.0.2.7 headers=host,proxy-authorization body=>";
         assert!(heard.contains(understood), "{heard}");
     }
 }
@@ -46,7 +46,7 @@ async fn it_must_prove_who_it_is() {
     let (_, others) = tls_config(b"http/1.1");
     for root in [None, Some(others)] {
         let (_gateway, mut client) = led(port, root).await;
-        let heard = all(&mut client, "CONNECT 127.0.0.1:4433 HTTP/1.1\r\n\r\n").await;
+        let heard = all(&mut client, "CONNECT 192.0.2.7:4433 HTTP/1.1\r\n\r\n").await;
         assert!(heard.starts_with("HTTP/1.1 502 "), "{heard}");
         // A machine without certificates of its own says that instead; both name a remedy.
         assert!(heard.contains("not trusted") || heard.contains("no certificates"), "{heard}");
@@ -66,7 +66,7 @@ async fn a_proxy_without_tls_is_told_of() {
     });
     let (_, root) = tls_config(b"http/1.1");
     let (_gateway, mut client) = led(port, Some(root)).await;
-    let heard = all(&mut client, "CONNECT 127.0.0.1:4433 HTTP/1.1\r\n\r\n").await;
+    let heard = all(&mut client, "CONNECT 192.0.2.7:4433 HTTP/1.1\r\n\r\n").await;
     assert!(heard.contains(&format!("http://127.0.0.1:{port}?")), "{heard}");
 }
 
@@ -87,10 +87,10 @@ async fn a_proxy_that_fails_is_named() {
         let proxy = ParentProxy { http: url.clone(), https: url, no_proxy: None };
         let upstreams = Upstreams { parent_proxy: Some(proxy), ..Upstreams::default() };
         for request in [
-            "CONNECT 127.0.0.1:4433 HTTP/1.1\r\n\r\n",
-            "GET http://127.0.0.1/x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            "CONNECT 192.0.2.7:4433 HTTP/1.1\r\n\r\n",
+            "GET http://192.0.2.7/x HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n",
         ] {
-            let plan = GatewayPlan { upstreams: upstreams.clone(), ..plan(&["127.0.0.1"]) };
+            let plan = GatewayPlan { upstreams: upstreams.clone(), ..plan(&["192.0.2.7"]) };
             let (_gateway, mut client) = gateway(plan, None, None).await;
             let heard = all(&mut client, request).await;
             assert!(heard.starts_with("HTTP/1.1 502 "), "{heard}");
@@ -118,9 +118,9 @@ async fn tunnels_go_through_it() {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
             (stream, String::from_utf8(head).unwrap())
         };
-        let asking = until(&mut client, "CONNECT 127.0.0.1:4433 HTTP/1.1\r\n\r\n", "\r\n\r\n");
+        let asking = until(&mut client, "CONNECT 192.0.2.7:4433 HTTP/1.1\r\n\r\n", "\r\n\r\n");
         let ((mut stream, head), answer) = tokio::join!(proxy, asking);
-        assert!(head.starts_with("CONNECT 127.0.0.1:4433 HTTP/1.1\r\n") && head.contains(": Basic bWU6cHc="));
+        assert!(head.starts_with("CONNECT 192.0.2.7:4433 HTTP/1.1\r\n") && head.contains(": Basic bWU6cHc="));
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         client.write_all(b"\x01hello").await.unwrap();
         client.shutdown().await.unwrap();

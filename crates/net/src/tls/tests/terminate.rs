@@ -207,6 +207,22 @@ async fn a_handshake_does_not_take_for_ever() {
     assert_eq!(scene.witness.records(1).await[0].verdict, crate::Verdict::Failed);
 }
 
+/// What is waited for before it is known to be a handshake is part of one.
+#[tokio::test]
+async fn half_a_hello_is_not_waited_for_any_longer() {
+    let exclude = |_: &mut GatewayPlan, tls: &mut TlsPlan| {
+        tls.handshake_timeout_ms = Some(200);
+        tls.exclude.push(DomainPattern::parse_denied("b.example.org").unwrap());
+    };
+    let scene = scene(&[], SHOUT, exclude).await;
+    for (host, ends) in [("a.example.org", true), ("b.example.org", false)] {
+        let mut client = scene.connect(host).await;
+        client.write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await.unwrap();
+        let ended = timeout(Duration::from_secs(2), client.read_u8()).await;
+        assert_eq!(ended.is_ok(), ends, "{host}");
+    }
+}
+
 #[tokio::test]
 async fn hosts_that_are_excluded_are_passed_through() {
     let exclude = |_: &mut GatewayPlan, tls: &mut TlsPlan| {

@@ -33,28 +33,72 @@ fn listed_claims_and_the_signature_are_made_up() {
     let rule = hiding(variable("JWT"), &["api_key", "n", "absent"]);
     let gathered = gathered(&[("JWT", &real)], with(vec![rule])).unwrap();
     let shown = seen(&gathered, "JWT").unwrap();
-    let [key, number, whole] = gathered.entries.as_slice() else { panic!("{}", gathered.entries.len()) };
+    let [key, number, payload, signature, whole] = gathered.entries.as_slice() else {
+        panic!("{}", gathered.entries.len())
+    };
     assert!(stands_for(whole, shown, &real));
     assert!(key.real.is(b"k3y") && number.real.is(b"7"));
     assert_eq!((key.name.as_str(), whole.name.as_str()), ("JWT (api_key)", "JWT"));
     let expected =
         json!({"sub": "me", "api_key": key.stand_in.as_str(), "n": number.stand_in.as_str(), "exp": 99});
     assert_eq!(claims(shown), expected);
-    let parts: Vec<&str> = shown.split('.').collect();
-    assert_eq!(parts[0], real.split('.').next().unwrap());
+    let (parts, real): (Vec<&str>, Vec<&str>) = (shown.split('.').collect(), real.split('.').collect());
+    assert_eq!(parts[0], real[0]);
+    // Each hidden part is a secret by itself: a server may send back no more of it.
+    assert!(stands_for(payload, parts[1], real[1]) && stands_for(signature, parts[2], real[2]));
+    assert_eq!((payload.name.as_str(), signature.name.as_str()), ("JWT (payload)", "JWT (signature)"));
     // Strict decoders look at every letter.
     assert_eq!(URL_SAFE_NO_PAD.decode(parts[2]).unwrap().len(), 33);
     assert!(!shown.contains("c2lnbmF0dXJl"));
 }
 
 #[test]
-fn without_claims_only_the_signature_is_made_up() {
-    let real = real();
+fn without_claims_the_whole_token_is_made_up() {
+    let header = r#"{"typ":"at+jwt","alg":"HS256","kid":"key-of-ann","sub":"ann"}"#;
+    let real = token(header, r#"{"email":"victim@corp.example","exp":99,"deep":{"a":["k3y"]}}"#);
     let gathered = gathered(&[("JWT", &real)], with(vec![hiding(variable("JWT"), &[])])).unwrap();
     let shown = seen(&gathered, "JWT").unwrap();
-    assert_eq!(claims(shown), claims(&real));
-    assert_ne!(shown, real);
-    assert!(stands_for(&gathered.entries[0], shown, &real));
+    let [payload, signature, whole] = gathered.entries.as_slice() else {
+        panic!("{}", gathered.entries.len())
+    };
+    let (parts, real_parts): (Vec<&str>, Vec<&str>) = (shown.split('.').collect(), real.split('.').collect());
+    assert_eq!(parts.len(), 3);
+    assert!(stands_for(whole, shown, &real));
+    assert!(stands_for(payload, parts[1], real_parts[1]));
+    assert!(stands_for(signature, parts[2], real_parts[2]));
+    for part in real_parts {
+        assert!(!shown.contains(part), "{shown}");
+    }
+    // Programs look for how it is signed and whether it is over.
+    let header: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[0]).unwrap()).unwrap();
+    assert_eq!(header, json!({"alg": "HS256", "typ": "JWT"}));
+    let claims = claims(shown);
+    assert!(claims["sub"].as_str().unwrap().starts_with("fake_value_"), "{claims}");
+    assert_eq!((&claims["exp"], claims.as_object().unwrap().len()), (&json!(2_147_483_647), 3));
+    assert_eq!(URL_SAFE_NO_PAD.decode(parts[2]).unwrap().len(), 33);
+}
+
+#[test]
+fn no_two_tokens_are_made_up_alike() {
+    let (one, two) = (real(), token(r#"{"alg":"none"}"#, "{}").replace("c2lnbmF0dXJl", ""));
+    let rules = vec![hiding(variable("A"), &[]), hiding(variable("B"), &[])];
+    let gathered = gathered(&[("A", &one), ("B", &two)], with(rules)).unwrap();
+    let (a, b) = (seen(&gathered, "A").unwrap(), seen(&gathered, "B").unwrap());
+    let parts: Vec<&str> = a.split('.').skip(1).chain(b.split('.').skip(1)).collect();
+    assert!(parts[0] != parts[2] && parts[1] != parts[3], "{parts:?}");
+    // What is not there is no secret.
+    let names: Vec<&str> = gathered.entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["A (payload)", "A (signature)", "A", "B (payload)", "B"]);
+}
+
+/// The header is not part of what is signed for anybody to know, and no more than a word is taken over.
+#[test]
+fn an_algorithm_that_is_none_is_not_shown() {
+    let real = token(r#"{"alg":"a secret, or so"}"#, "{}");
+    let gathered = gathered(&[("JWT", &real)], with(vec![hiding(variable("JWT"), &[])])).unwrap();
+    let shown = seen(&gathered, "JWT").unwrap().split('.').next().unwrap();
+    let header: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(shown).unwrap()).unwrap();
+    assert_eq!(header, json!({"alg": "HS256", "typ": "JWT"}));
 }
 
 #[test]
@@ -83,8 +127,10 @@ fn tokens_are_found_in_files() {
     for rule in [hiding(file(&path), &[]), extracted(hiding(file(&path), &[]), "\\w+: \"?([^\"\\n]+)", None)]
     {
         let gathered = gathered(&[], with(vec![rule])).unwrap();
-        let [one, two] = gathered.entries.as_slice() else { panic!("{}", gathered.entries.len()) };
-        let (one, two) = (one.stand_in.as_str(), two.stand_in.as_str());
+        let whole =
+            |real: &str| gathered.entries.iter().find(|entry| entry.real.is(real.as_bytes())).unwrap();
+        let (one, two) = (whole(&first).stand_in.as_str(), whole(&second).stand_in.as_str());
+        assert_ne!(claims(one), claims(&first));
         let content = String::from_utf8(gathered.masked.contents[0].1.clone()).unwrap();
         assert_eq!(content, format!("one: {one}\ntwo: \"{two}\"\nnone: eyJx.y.z\nagain: {one}\n"));
     }

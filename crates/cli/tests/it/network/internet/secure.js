@@ -42,6 +42,8 @@ server.on('request', (request, response) => {
         return response.end(body);
       case '/headers':
         return response.end(JSON.stringify(request.headers));
+      case '/last-part':
+        return response.end(request.headers.authorization.split('.').pop());
       case '/redirect':
         response.writeHead(302, { location: value });
         return response.end();
