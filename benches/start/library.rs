@@ -103,7 +103,7 @@ impl Library {
 async fn one(plan: Arc<Plan>, workspace: PathBuf) -> Result<()> {
     let mut command = Command::new(["/bin/true"], workspace);
     command.afterwards = Afterwards::End;
-    let Started { sandbox, running } = NativeProvider::new().start(plan, command).await?;
+    let Started { sandbox, running } = NativeProvider::new().start(plan, Box::new(|| Some(command))).await?;
     let outcome = running.wait().await.context("the engine went away")?;
     sandbox.destroy().await;
     ensure!(outcome.exit_code == 0, "`true` ended with {}", outcome.exit_code);

@@ -123,6 +123,9 @@ pub enum StartError {
     /// The command could not be started in it.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// Whoever wanted to start it did not make a command.
+    #[error("the command was withdrawn before it started")]
+    Withdrawn,
 }
 
 fn at(path: &Option<PathBuf>) -> String {

@@ -21,6 +21,6 @@ pub use error::{CreateError, ExecError, StartError};
 pub use linux::{
     NativeProvider, ProbeResult, Stillness, hung_up, inherit, keep_still, probe, unread, watch, watch_reading,
 };
-pub use provider::{BoxFuture, Company, Health, Provider, Sandbox, Started};
+pub use provider::{BoxFuture, Company, Health, Making, Provider, Sandbox, Started};
 pub use running::{Running, resize};
 pub use teller::{Concern, Ear, NetNote, NetProcess, Teller};

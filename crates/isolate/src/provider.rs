@@ -11,6 +11,10 @@ use stockade_policy::{Enforcement, Plan};
 /// A boxed future, so that providers can be kept in a registry by name.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Makes a command: what it does besides is done while the walls are built, and before anything runs behind them.
+/// Nothing if it must not run after all.
+pub type Making<'a> = Box<dyn FnOnce() -> Option<Command> + Send + 'a>;
+
 /// Makes sandboxes of one kind.
 pub trait Provider: Send + Sync {
     /// Its name in settings and in `Outcome.kind`: `native`.
@@ -22,8 +26,13 @@ pub trait Provider: Send + Sync {
     /// Builds the walls of a plan. Nothing runs inside yet. An error leaves nothing behind.
     fn create(&self, plan: Arc<Plan>) -> BoxFuture<'_, Result<Arc<dyn Sandbox>, CreateError>>;
     /// Builds the walls and starts a command, which an engine may do quicker than one after the other.
-    fn start(&self, plan: Arc<Plan>, command: Command) -> BoxFuture<'_, Result<Started, StartError>> {
+    fn start<'a>(
+        &'a self,
+        plan: Arc<Plan>,
+        making: Making<'a>,
+    ) -> BoxFuture<'a, Result<Started, StartError>> {
         Box::pin(async move {
+            let command = making().ok_or(StartError::Withdrawn)?;
             let sandbox = self.create(plan).await?;
             let running = sandbox.exec(command).await?;
             Ok(Started { sandbox, running })

@@ -255,7 +255,7 @@ async fn a_listed_root_shows_only_what_is_listed() {
 async fn errors_name_what_could_not_be_started() {
     let dir = scratch();
     let provider = NativeProvider::new();
-    let start = |command| provider.start(Arc::new(plan(dir.path(), vec![])), command);
+    let start = |command| provider.start(Arc::new(plan(dir.path(), vec![])), Box::new(|| Some(command)));
     let error = start(Command::new(["nosuchprogram"], dir.path())).await.err().unwrap();
     assert!(error.to_string().starts_with("nosuchprogram: No such file"), "{error}");
     let error = start(Command::new(["/bin/true"], "/nowhere")).await.err().unwrap();
@@ -286,7 +286,7 @@ async fn many_sandboxes_live_in_one_many_threaded_program() {
                 let mut command =
                     Command::new(["/bin/sh".into(), "-c".into(), format!("exit {number}")], cwd);
                 command.afterwards = Afterwards::End;
-                let started = NativeProvider::new().start(plan, command).await.unwrap();
+                let started = NativeProvider::new().start(plan, Box::new(|| Some(command))).await.unwrap();
                 let code = started.running.wait().await.unwrap().exit_code;
                 started.sandbox.destroy().await;
                 code

@@ -3,7 +3,7 @@
 use crate::asking::{Desk, Waiting};
 use crate::bare::{self, Bare, OpeningError, Start};
 use crate::builder::Builder;
-use crate::connect::{connect, connect_bare};
+use crate::connect::{Connected, connect, connect_bare};
 use crate::crossing::CrossError;
 use crate::network::{self, NetworkError, Opened};
 use crate::records::{Keeper, RecordFault, Recorder};
@@ -11,7 +11,7 @@ use crate::reload::{Following, Reload};
 use crate::routing::{self, Routed, SharedRouter};
 use crate::running::{Beside, Copying, Running};
 use crate::shell::argv;
-use crate::shifts::Shifts;
+use crate::shifts::{Shift, Shifts};
 use crate::wiring::Wiring;
 use crate::workspaces::Workspaces;
 use crate::{AuditError, GrantStore, IgnoreList, RealFiles, Standing, annotate_stderr, bare_limits, visible};
@@ -312,25 +312,24 @@ impl Runtime {
         let begun = Instant::now();
         let mut equipment = network::equip(plan, &request.environment)?;
         let plan = Arc::clone(&equipment.plan);
-        // Whoever looks afterwards finds this one at work.
-        let shift = self.shifts.begin(&plan);
-        let (mut connected, limit) = (connect(wiring, &plan, &RealFiles)?, time_limit(&plan));
+        let limit = time_limit(&plan);
         let mut recorder = self.keeper.recorder();
-        recorder.start(&request, &plan)?;
-        self.workspaces.add(&self.reload.policy(), &plan);
-        let command = Command {
-            argv: argv(&request.command),
-            cwd: RealFiles.resolve(&request.cwd).unwrap_or(request.cwd),
-            environment: Vec::new(),
-            stdio: connected.take_stdio(),
-            descriptors: std::mem::take(&mut connected.descriptors),
-            time_limit: limit,
-            output_limit: plan.limits.max_output,
-            afterwards: Afterwards::End,
+        let mut made = None;
+        // While the walls are built there is time for everything that only has to be done before the command runs.
+        let making = || {
+            let (command, beside) = match self.last_steps(&request, &plan, wiring, &mut recorder) {
+                Ok((command, beside)) => (Some(command), Ok(beside)),
+                Err(error) => (None, Err(error)),
+            };
+            made = Some(beside);
+            command
         };
-        let error = match self.provider.start(plan, command).await {
+        let started = self.provider.start(Arc::clone(&plan), Box::new(making)).await;
+        let made = made.transpose()?;
+        let error = match started {
             Ok(Started { sandbox, running }) => {
                 let warnings = std::mem::take(&mut equipment.warnings);
+                let (connected, shift) = made.ok_or(ExecError::Gone)?;
                 match network::open(equipment, &sandbox, recorder.name(), self.provider.kind()) {
                     Ok(network) => {
                         let doorway = network.as_ref().map(Opened::doorway);
@@ -357,9 +356,35 @@ impl Runtime {
             }
             Err(EngineError::Create(error)) => StartError::from(error),
             Err(EngineError::Exec(error)) => error.into(),
+            Err(EngineError::Withdrawn) => ExecError::Gone.into(),
         };
         recorder.failed();
         Err(error)
+    }
+
+    /// What has to be done before a command runs: whoever looks afterwards finds it at work, and on record.
+    fn last_steps(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        wiring: Wiring,
+        recorder: &mut Recorder,
+    ) -> Result<(Command, (Connected, Option<Shift>)), StartError> {
+        let shift = self.shifts.begin(plan);
+        let mut connected = connect(wiring, plan, &RealFiles)?;
+        recorder.start(request, plan)?;
+        self.workspaces.add(&self.reload.policy(), plan);
+        let command = Command {
+            argv: argv(&request.command),
+            cwd: RealFiles.resolve(&request.cwd).unwrap_or_else(|_| request.cwd.clone()),
+            environment: Vec::new(),
+            stdio: connected.take_stdio(),
+            descriptors: std::mem::take(&mut connected.descriptors),
+            time_limit: time_limit(plan),
+            output_limit: plan.limits.max_output,
+            afterwards: Afterwards::End,
+        };
+        Ok((command, (connected, shift)))
     }
 
     /// Runs a command to its end, without input, and keeps its output.

@@ -29,7 +29,7 @@ mod wire;
 pub use probe::{ProbeResult, probe};
 pub use sys::{Stillness, hung_up, inherit, keep_still, unread, watch, watch_reading};
 
-use crate::{BoxFuture, Command, CreateError, Provider, Sandbox, StartError, Started};
+use crate::{BoxFuture, CreateError, Making, Provider, Sandbox, StartError, Started};
 use sandbox::NativeSandbox;
 use std::sync::Arc;
 use stockade_policy::Plan;
@@ -62,9 +62,13 @@ impl Provider for NativeProvider {
         Box::pin(async move { Ok(Arc::new(NativeSandbox::create(plan).await?) as Arc<dyn Sandbox>) })
     }
 
-    fn start(&self, plan: Arc<Plan>, command: Command) -> BoxFuture<'_, Result<Started, StartError>> {
+    fn start<'a>(
+        &'a self,
+        plan: Arc<Plan>,
+        making: Making<'a>,
+    ) -> BoxFuture<'a, Result<Started, StartError>> {
         Box::pin(async move {
-            let (sandbox, running) = NativeSandbox::start(plan, command).await?;
+            let (sandbox, running) = NativeSandbox::start(plan, making).await?;
             Ok(Started { sandbox: Arc::new(sandbox), running })
         })
     }

@@ -69,17 +69,19 @@ impl Walls {
         let shift = runtime.shifts().begin(&plan);
         let (channel, command) = command(&plan, kept, None)?;
         let mut standing = Standing::There;
-        let (channel, started) = match runtime.provider().start(Arc::clone(&plan), command).await {
-            Err(EngineError::Exec(ExecError::Directory { .. })) => {
-                standing = Standing::Elsewhere;
-                let (channel, command) = self::command(&plan, kept, Some(&plan.workspace))?;
-                (channel, runtime.provider().start(Arc::clone(&plan), command).await)
-            }
-            started => (channel, started),
-        };
+        let (channel, started) =
+            match runtime.provider().start(Arc::clone(&plan), Box::new(|| Some(command))).await {
+                Err(EngineError::Exec(ExecError::Directory { .. })) => {
+                    standing = Standing::Elsewhere;
+                    let (channel, command) = self::command(&plan, kept, Some(&plan.workspace))?;
+                    (channel, runtime.provider().start(Arc::clone(&plan), Box::new(|| Some(command))).await)
+                }
+                started => (channel, started),
+            };
         let Started { sandbox, running } = started.map_err(|error| match error {
             EngineError::Create(error) => SessionError::from(StartError::from(error)),
             EngineError::Exec(error) => error.into(),
+            EngineError::Withdrawn => ExecError::Gone.into(),
         })?;
         let warnings = std::mem::take(&mut equipment.warnings);
         let opened = match network::open(equipment, &sandbox, name, runtime.provider().kind()) {

@@ -18,8 +18,8 @@ use super::turned_away::Attention;
 use super::undelivered::Undelivered;
 use super::wire::{Order, Report, Stage, Step};
 use crate::{
-    Attendant, BoxFuture, Command, Company, CreateError, DoorSocket, ExecError, Health, Running, Sandbox,
-    StartError, Teller,
+    Attendant, BoxFuture, Command, Company, CreateError, DoorSocket, ExecError, Health, Making, Running,
+    Sandbox, StartError, Teller,
 };
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, IoSlice};
@@ -118,8 +118,13 @@ impl NativeSandbox {
 
     /// Builds the walls of a plan and starts a command without waiting in between: the order lies in the
     /// socket when the first process begins to serve.
-    pub(crate) async fn start(plan: Arc<Plan>, command: Command) -> Result<(Self, Running), StartError> {
+    pub(crate) async fn start(plan: Arc<Plan>, making: Making<'_>) -> Result<(Self, Running), StartError> {
         let sandbox = Self::begin(plan).await?;
+        // The first process builds meanwhile.
+        let Some(command) = making() else {
+            sandbox.destroy().await;
+            return Err(StartError::Withdrawn);
+        };
         match sandbox.run(command).await {
             Ok(running) => Ok((sandbox, running)),
             Err(error) => {
