@@ -66,9 +66,9 @@ pub use gateway::{
 };
 pub use git::{
     GitPlaces, GitRefusal, ObjectFormat, check_git_config, check_git_config_change, check_git_index,
-    check_git_pointer, check_worktree_commondir, check_worktree_pointer, git_config_addresses,
-    git_config_values, git_config_with_relative_worktree, git_config_worktree, git_index_names,
-    git_module_owner,
+    check_git_pointer, check_git_state, check_worktree_commondir, check_worktree_pointer,
+    git_config_addresses, git_config_values, git_config_with_relative_worktree, git_config_worktree,
+    git_index_names, git_module_owner, settled_git_index,
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;

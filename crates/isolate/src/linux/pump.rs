@@ -391,8 +391,9 @@ impl Follower {
         let (mut blocked, mut reason) =
             (likely.is_some(), likely.as_ref().map(|violation| violation.reason.clone()));
         if failed && shared.unbrokered.load(Ordering::Relaxed) {
-            enforcement.set(WallLayer::Broker, LayerState::Missing { reason: UNBROKERED.into() });
-            (blocked, reason) = (true, Some(UNBROKERED.into()));
+            let why = shared.why_unbrokered().unwrap_or_else(|| UNBROKERED.into());
+            enforcement.set(WallLayer::Broker, LayerState::Missing { reason: why.clone() });
+            (blocked, reason) = (true, Some(why));
         }
         let outcome = Outcome {
             exit,

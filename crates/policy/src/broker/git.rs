@@ -9,7 +9,7 @@ use super::judgement::{Check, Judgement, Naming, Refusal};
 use super::refusal::protected;
 use super::table::Table;
 use crate::RuleRef;
-use crate::git::is_git_index;
+use crate::git::{is_git_index, is_git_state};
 use crate::rules::{Facts, List};
 use std::path::Path;
 
@@ -18,6 +18,7 @@ const HOOK: &str = "git on the host would run it: only samples may be made here"
 const REDIRECT: &str = "it would send git on the host to other settings and hooks";
 const INDEX: &str = "git on the host would read and write the files it lists, wherever they are: programs other than git \
                      do not write it";
+const STATE: &str = "git on the host would go on with what it says: programs other than git do not write it";
 const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
 const ADDRESS: &str = "an address that git on the host would follow may name a program";
 const WORKTREE: &str = "a work tree's part of a repository has no objects, settings and hooks of its own: with them git \
@@ -36,6 +37,8 @@ enum Meaning {
     Config,
     /// The list of files.
     Index,
+    /// What git is in the middle of.
+    State,
     CommonDir {
         of_worktree: bool,
     },
@@ -96,6 +99,13 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         // A submodule may have the name, and a directory is no list.
         Meaning::Index if matches!(act, Act::Name(Naming::Directory | Naming::MovedDirectory)) => {
             Judgement::Free
+        }
+        Meaning::State => {
+            let rule = RuleRef {
+                text: format!("protected .git/{}", String::from_utf8_lossy(name)),
+                ..table.quote(git)
+            };
+            content(act, Check::GitState, protected(Some(rule), STATE))
         }
         Meaning::Index => {
             let rule = RuleRef { text: "protected .git/index".to_owned(), ..table.quote(git) };
@@ -160,6 +170,7 @@ fn meaning(below: &[&[u8]]) -> Meaning {
             [b"config.worktree", ..] => Meaning::Config,
             [b"objects" | b"config" | b"hooks", ..] => Meaning::InWorktree,
             [name] if is_git_index(name) => Meaning::Index,
+            rest if is_git_state(rest) => Meaning::State,
             // Submodules of a linked work tree have their git directories in its part of the repository.
             [b"modules"] => Meaning::Way,
             [b"modules", below @ ..] => in_modules(below),
@@ -177,6 +188,7 @@ fn in_repository(below: &[&[u8]]) -> Meaning {
         [b"hooks", ..] => Meaning::Hook { sample: false },
         [b"config" | b"config.worktree", ..] => Meaning::Config,
         [name] if is_git_index(name) => Meaning::Index,
+        below if is_git_state(below) => Meaning::State,
         [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
         [b"remotes" | b"branches", _, ..] => Meaning::Address,
         [b"info"] => Meaning::Way,
@@ -199,7 +211,8 @@ fn in_modules(below: &[&[u8]]) -> Meaning {
             // Branches of others, not addresses.
             Meaning::Address if at > 0 && below[at - 1] == b"refs" => {}
             // Branches again.
-            Meaning::Index if below[..at].iter().any(|name| matches!(*name, b"refs" | b"logs")) => {}
+            Meaning::Index | Meaning::State
+                if below[..at].iter().any(|name| matches!(*name, b"refs" | b"logs")) => {}
             found => return found,
         }
     }

@@ -56,6 +56,8 @@ pub enum Check {
     WorktreePointer,
     /// The new content must be a list of files of the work tree.
     GitIndex,
+    /// The new content must be such that git goes on with it only where it was.
+    GitState,
     /// The name must not complete a bare repository: HEAD, objects and refs beside each other.
     BareRepository,
 }

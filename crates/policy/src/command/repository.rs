@@ -13,7 +13,7 @@ use crate::{FileKind, Opens, Request};
 use std::path::{Path, PathBuf};
 
 /// Work that was interrupted. The list of what is left of it may say `exec`.
-const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+const UNFINISHED: [&str; 4] = ["rebase-merge", "rebase-apply", "sequencer", "BISECT_START"];
 /// People make links of these, and no command may change what they lead to.
 const FOLLOWED: [&str; 2] = ["hooks", "config"];
 /// More work trees and submodules than these keep the walls.
@@ -164,6 +164,12 @@ impl Ground<'_> {
                 if is(&UNFINISHED) {
                     let path = path.display();
                     return Some(format!("git would go on with what commands may have written to {path}"));
+                }
+                // An empty one is left where nothing is to be remembered.
+                let remembers = || self.files.read(&path).map_or(true, |content| !content.is_empty());
+                if is(&["MERGE_RR"]) && remembers() {
+                    let path = path.display();
+                    return Some(format!("git would read and write the files that {path} lists"));
                 }
                 if kind == FileKind::File && is_git_index(name.as_os_str().as_encoded_bytes()) {
                     let format = self.object_format(&directory);

@@ -3,8 +3,13 @@
 //! Git looks at the names in it when something is added, not when the list is read: `../.ssh/id_rsa` or
 //! `.git/hooks/post-checkout` in a list that somebody else wrote is compared and written like any other file. So
 //! nobody gets to write such a list.
+//!
+//! What stands behind the entries is believed just as well: directories to be listed, trees to be committed that have
+//! nothing to do with the entries. Git can do without, so it is left out.
 
 use super::refusal::GitRefusal;
+use sha2::Digest;
+use std::borrow::Cow;
 use std::path::Path;
 
 const HEADER: usize = 12;
@@ -37,6 +42,14 @@ impl ObjectFormat {
         }
     }
 
+    /// What stands at the end of a list.
+    fn digest(self, content: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => sha1::Sha1::digest(content).to_vec(),
+            Self::Sha256 => sha2::Sha256::digest(content).to_vec(),
+        }
+    }
+
     fn length(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -57,6 +70,40 @@ pub(crate) fn is_git_index(name: &[u8]) -> bool {
 /// The name that does not, or what makes the list unreadable.
 pub fn check_git_index(content: &[u8], format: ObjectFormat) -> Result<(), GitRefusal> {
     git_index_names(content, format, |_| {})
+}
+
+/// The form in which a list may stand under this name: with nothing behind its entries that git can do without. A list
+/// that others share is named after its digest and cannot be changed, so it has to be like that already.
+///
+/// # Errors
+///
+/// As [`check_git_index`].
+pub fn settled_git_index<'c>(
+    name: &[u8],
+    content: &'c [u8],
+    format: ObjectFormat,
+) -> Result<Cow<'c, [u8]>, GitRefusal> {
+    check_git_index(content, format)?;
+    let mut list = List::new(content, format)?;
+    while list.next_entry()?.is_some() {}
+    let extensions = list.extensions()?;
+    // By the rules of git a name in capitals is one that a reader may skip.
+    let is_needed = |name: &[u8]| name.first().is_some_and(u8::is_ascii_lowercase);
+    if name != b"index" {
+        return match extensions.iter().all(|(name, _)| [END_OF_ENTRIES, OFFSETS].contains(name)) {
+            true => Ok(Cow::Borrowed(content)),
+            false => Err(GitRefusal::new(b"index", 0, "a shared index holds entries and nothing else")),
+        };
+    }
+    if extensions.iter().all(|(name, _)| is_needed(name)) {
+        return Ok(Cow::Borrowed(content));
+    }
+    let mut settled = content[..list.at].to_vec();
+    for (_, whole) in extensions.iter().filter(|(name, _)| is_needed(name)) {
+        settled.extend_from_slice(whole);
+    }
+    settled.extend(format.digest(&settled));
+    Ok(Cow::Owned(settled))
 }
 
 /// Tells every name of an index.
@@ -194,21 +241,29 @@ impl<'c> List<'c> {
         self.name.len().checked_sub(cut).ok_or_else(odd)
     }
 
+    /// What stands behind the entries: the name of each, and all of it.
+    fn extensions(&self) -> Result<Vec<(&'c [u8], &'c [u8])>, GitRefusal> {
+        let mut found = Vec::new();
+        let mut rest = self.content.get(self.at..).ok_or_else(odd)?;
+        while !rest.is_empty() {
+            let length = number(rest, 4).ok_or_else(odd)? as usize;
+            let (whole, behind) = rest.split_at_checked(length.saturating_add(8)).ok_or_else(odd)?;
+            found.push((&whole[..4], whole));
+            rest = behind;
+        }
+        Ok(found)
+    }
+
     /// Some lists say where parts of them begin, for readers with many threads: those must see the same entries.
     fn check_extensions(&self) -> Result<(), GitRefusal> {
-        let mut at = self.at;
-        while at < self.content.len() {
-            let name = self.content.get(at..at + 4).ok_or_else(odd)?;
-            let length = number(self.content, at + 4).ok_or_else(odd)? as usize;
-            let body =
-                at.checked_add(8 + length).and_then(|end| self.content.get(at + 8..end)).ok_or_else(odd)?;
+        for (name, whole) in self.extensions()? {
+            let body = &whole[8..];
             if name == END_OF_ENTRIES && number(body, 0).is_none_or(|end| end as usize != self.at) {
                 return Err(odd());
             }
             if name == OFFSETS {
                 self.check_offsets(body)?;
             }
-            at += 8 + length;
         }
         // Readers look for it at the end before they look at anything else.
         let last = self.content.len().checked_sub(8 + 4 + self.digest).and_then(|at| self.content.get(at..));

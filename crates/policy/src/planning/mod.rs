@@ -135,13 +135,15 @@ impl Policy {
         let (named, more) = absent.split_at(absent.len().min(NAMED_IN_NOTICE));
         let named: Vec<String> = named.iter().map(|id| self.book.quote(**id).to_string()).collect();
         let and_more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        // What is in a file may be meant for other days; what was typed just now is meant for this one.
+        let typed = absent.iter().any(|id| self.book.layer(**id) == Layer::Flag);
         (!absent.is_empty()).then(|| Notice {
             text: format!(
-                "{} rules allow what does not exist yet: {}{and_more}",
-                absent.len(),
+                "{} that allow what is not there yet have no effect (make it before the start): {}{and_more}",
+                if absent.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", absent.len()) },
                 named.join(", ")
             ),
-            weight: NoticeWeight::Detail,
+            weight: if typed { NoticeWeight::Warning } else { NoticeWeight::Detail },
         })
     }
 }

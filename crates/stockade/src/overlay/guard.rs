@@ -6,13 +6,14 @@
 use super::change::{Change, EntryKind};
 use super::tree::{Tree, is_whiteout, join};
 use crate::RealFiles;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
     Check, GitPlaces, Judge, Judgement, Naming, ObjectFormat, Plan, ViolationKind, check_git_config_change,
-    check_git_index, check_git_pointer, check_worktree_commondir, check_worktree_pointer,
-    git_config_worktree, link_on_the_way, submodule_work_trees,
+    check_git_pointer, check_git_state, check_worktree_commondir, check_worktree_pointer,
+    git_config_worktree, link_on_the_way, settled_git_index, submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -125,13 +126,24 @@ impl<'t> Guard<'t> {
             Check::GitPointer => check_git_pointer(&content, path, &places),
             Check::WorktreeCommonDir => check_worktree_commondir(&content),
             Check::WorktreePointer => check_worktree_pointer(&content, path, &places),
+            Check::GitState => {
+                let name = path.file_name().unwrap_or_default();
+                check_git_state(name.as_encoded_bytes(), &content)
+            }
             Check::GitIndex => {
                 let is_linked =
                     places.git_directory.parent().is_some_and(|above| above.ends_with("worktrees"));
                 let above = change.path.ancestors().nth(if is_linked { 3 } else { 1 });
                 let config = above.unwrap_or(Path::new("")).join("config");
                 let [upper, host] = [self.upper, self.host].map(|tree| read(tree, &config, LARGEST));
-                check_git_index(&content, ObjectFormat::of_config(&upper.or(host).unwrap_or_default()))
+                let format = ObjectFormat::of_config(&upper.or(host).unwrap_or_default());
+                let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+                // As the broker wrote it; anything else is not from there.
+                match settled_git_index(name, &content, format) {
+                    Ok(Cow::Borrowed(_)) => Ok(()),
+                    Ok(Cow::Owned(_)) => return Some(otherwise),
+                    Err(refusal) => Err(refusal),
+                }
             }
             Check::BareRepository => Ok(()),
         };

@@ -57,6 +57,10 @@ fn f23_no_list_names_files_elsewhere() {
             assert!(!now.windows(6).any(|part| part == b"../out"), "{way}");
             assert!(!git.join(format!("sharedindex.{}", "1".repeat(40))).exists(), "{way}");
         }
+        // What stands behind the entries is left out: git on the host would list these directories.
+        let untracked = "git -c core.untrackedCache=true status >/dev/null; git update-index --untracked-cache; git status >/dev/null";
+        world.run().shell(untracked).exits(0);
+        assert!(!fs::read(git.join("index")).unwrap().windows(4).any(|part| part == b"UNTR"));
         // A harmless list, in git's own way.
         fs::write(git.join("index"), &before).unwrap();
         world.give_all(&git);
@@ -81,7 +85,7 @@ echo z > n; must git add -N n; must git status; must git rm -q --cached n; rm n
 must git sparse-checkout set --cone --sparse-index d; must git status; must git sparse-checkout disable
 must git stash list; echo w > d/9; must git stash; must git stash pop; must git reset -q --hard
 must git worktree add -q ../linked; cd ../linked; echo l > l; must git add l; must git $id commit -qm two; cd ..
-must git init -q --object-format=sha256 long; cd long; echo a > a; must git add a; must git $id commit -qm one; must git status
+cd long; echo a > a; must git add a; must git $id commit -qm one; must git status
 cd ..; must git clone -q many copy; cd copy; must git status; must git $id merge -q HEAD
 echo all done
 "#;
@@ -89,6 +93,11 @@ echo all done
 #[test]
 fn git_writes_its_lists_in_every_form() {
     each_caller(|world| {
+        // Repositories with other digests are not made inside; those that are there work.
+        let long = world.ws.join("long");
+        let made = Command::new("git").args(["init", "-q", "--object-format=sha256"]).arg(&long).status();
+        assert!(made.unwrap().success());
+        world.give_all(&long);
         let ran = reported(world).program(["bash", "-c", FORMS]);
         ran.exits(0);
         assert_eq!(ran.out(), "all done\n", "{ran}");
@@ -104,5 +113,49 @@ fn git_writes_its_lists_in_every_form() {
         for dir in ["many", "linked", "long", "copy"] {
             assert_eq!(fsck(dir), "", "{dir}");
         }
+    });
+}
+
+/// What git is in the middle of: it reads, writes and removes what such files name.
+#[test]
+fn f23_no_unfinished_work_leads_elsewhere() {
+    each_caller(|world| {
+        world.run().shell("git init -q .; echo a > a; git add a").exits(0);
+        let git = world.ws.join(".git");
+        let hash = "1".repeat(40);
+        for (name, wrong) in [
+            ("MERGE_RR", format!("{hash}\t/etc/passwd\0")),
+            ("MERGE_RR", format!("{hash}\tlink\0")),
+            ("BISECT_START", "--pathspec-from-file=/etc/passwd\n".to_owned()),
+            ("reftable/tables.list", "../../../other/.git/reftable/0x1.ref\n".to_owned()),
+        ] {
+            let new = world.file("new", &wrong);
+            let ran = reported(world).program([
+                "sh",
+                "-c",
+                r#"mkdir -p .git/reftable; mv -f new ".git/$1" || cp "$2" ".git/$1""#,
+                "sh",
+                name,
+                new.to_str().unwrap(),
+            ]);
+            assert_ne!(ran.code(), 0, "{name}: {ran}");
+            assert_eq!(fs::read(git.join(name)).unwrap_or_default(), b"", "{name}");
+            Records::of(world).tell(
+                "write",
+                git.join(name),
+                &format!("protected .git/{}", name.rsplit('/').next().unwrap()),
+            );
+        }
+        // A switch to other digests would make another list of the one that is there.
+        let ran = world
+            .run()
+            .shell("git config core.repositoryformatversion 1 && git config extensions.objectFormat sha256");
+        assert_ne!(ran.code(), 0, "{ran}");
+        let work = r#"
+            git config user.name n; git config user.email e@example.test; mkdir .git/rr-cache
+            for i in 1 2 3; do echo $i >> a; git commit -qam $i || exit 1; done
+            git bisect start HEAD HEAD~2 && git bisect good && git bisect reset && cp -a . /tmp/copy && cp -a /tmp/copy ./copy && echo fine"#;
+        let ran = world.run().shell(work);
+        assert!(ran.out().ends_with("fine\n"), "{ran}");
     });
 }

@@ -72,3 +72,28 @@ fn f23_a_hook_of_the_hosts_does_not_come_to_life() {
         Records::of(world).tell("write", &hook, "protected .git/hooks");
     });
 }
+
+/// As the kernel has it: what a call does not take it does not take here either.
+const ODD: &str = r#"
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+open("m", "w").close(); os.chmod("m", 0o600); os.mkdir("d"); os.symlink("d", "l")
+named, opened = os.open("m", os.O_PATH), os.open("m", os.O_RDONLY)
+def call(*arguments): return errno.errorcode[ctypes.get_errno()] if libc.syscall(*arguments) < 0 else "done"
+print(call(91, named, 0o777))
+print(call(190, named, b"user.a", b"b", 1, 0))
+print(call(452, -100, b"/proc/self/fd/%d" % opened, 0o777, 0x100))
+print(call(452, -100, b"m", 0o777, 0x400))
+print(call(189, b"/proc/self/fd/%d" % opened, b"user.a", b"b", 1, 0))
+print(oct(os.stat("m").st_mode & 0o777))
+print(call(452, -100, b"", 0o755, 0x1000), call(90, b"/proc/self/cwd", 0o755), call(452, -100, b"l/", 0o700, 0x100))
+"#;
+
+#[test]
+fn odd_calls_fail_as_without_walls() {
+    each_caller(|world| {
+        let ran = world.run().opts(["--", "python3", "-c", ODD]).go();
+        let expected = "EBADF\nEBADF\nENOTSUP\nEINVAL\nEPERM\n0o600\ndone done done\n";
+        assert_eq!(ran.out(), expected, "{ran}");
+    });
+}

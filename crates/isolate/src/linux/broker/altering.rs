@@ -5,17 +5,19 @@
 
 use super::act::Answer;
 use super::call::{Change, Follow, PathArgument, Whom};
+use super::caller::Base;
 use super::opening::own_descriptor;
 use super::resolve::Led;
 use super::trial::Trial;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Mode, OFlags, ResolveFlags, XattrFlags, chmodat, fchmod, fcntl_getfl, fremovexattr, fsetxattr,
-    openat2, removexattr, setxattr,
+    fstat, openat2, removexattr, setxattr,
 };
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use stockade_policy::{Judgement, Refusal, Switch, ViolationKind};
 
 /// The largest attribute the kernel takes.
@@ -33,7 +35,11 @@ impl Trial<'_> {
         let alteration = self.read_change(change)?;
         // Before anything is resolved: what is judged keeps its name until the act is done.
         let _changes = self.caller.broker.changes();
-        let file = self.whom(whom)?;
+        let file = self.whom(whom, change)?;
+        // Nobody can reach it by a name.
+        if fstat(&file)?.st_nlink == 0 {
+            return alteration.act(&file).map(|()| Answer::DONE);
+        }
         let full = match self.caller.path_of(&file) {
             Ok(path) => path,
             // A pipe, a socket: it has no name that a rule could be about.
@@ -66,27 +72,55 @@ impl Trial<'_> {
     }
 
     /// The file that is meant.
-    fn whom(&self, whom: Whom) -> Result<OwnedFd, Errno> {
+    fn whom(&self, whom: Whom, change: Change) -> Result<Arc<OwnedFd>, Errno> {
         match whom {
-            Whom::Named { path, follow } => self.named(path, follow),
+            Whom::Named { path, follow } => self.named(path, follow, change),
             Whom::Open { unless: Some((path, follow)), .. }
                 if !self.caller.path(path.address)?.is_empty() =>
             {
-                self.named(path, follow)
+                self.named(path, follow, change)
             }
-            // The working directory, by no name: nobody does.
-            Whom::Open { number: libc::AT_FDCWD, .. } => Err(Errno::PERM),
-            Whom::Open { number, .. } => self.caller.descriptor(number),
+            Whom::Open { number: libc::AT_FDCWD, .. } => self.working_directory(),
+            Whom::Open { number, unless } => {
+                let file = self.caller.descriptor(number)?;
+                // One that only names a place is good enough where the call takes a name as well.
+                match unless.is_none() && fcntl_getfl(&file)?.contains(OFlags::PATH) {
+                    true => Err(Errno::BADF),
+                    false => Ok(Arc::new(file)),
+                }
+            }
         }
     }
 
-    fn named(&self, path: PathArgument, follow: Follow) -> Result<OwnedFd, Errno> {
-        match self.caller.lead(path, follow)? {
+    fn named(&self, path: PathArgument, follow: Follow, change: Change) -> Result<Arc<OwnedFd>, Errno> {
+        // Behind a slash the kernel looks for a directory, through links.
+        let is_directory = self.caller.path(path.address)?.to_bytes().ends_with(b"/");
+        let follow = if is_directory { Follow::Yes } else { follow };
+        let rest = match self.caller.lead(path, follow)? {
             Led::To(place) => {
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                openat2(&place.directory, &place.name, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+                let resolve = ResolveFlags::NO_SYMLINKS;
+                return openat2(&place.directory, &place.name, flags, Mode::empty(), resolve).map(Arc::new);
             }
-            Led::IntoProc(rest) => self.caller.descriptor(own_descriptor(&rest).ok_or(Errno::PERM)?),
+            Led::IntoProc(rest) => rest,
+        };
+        match (follow, change) {
+            // The link itself.
+            (Follow::No, Change::Mode(_)) => Err(Errno::OPNOTSUPP),
+            (Follow::No, _) => Err(Errno::PERM),
+            (Follow::Yes, _) if rest.strip_suffix(b"/").unwrap_or(&rest) == b"self/cwd" => {
+                self.working_directory()
+            }
+            (Follow::Yes, _) => {
+                self.caller.descriptor(own_descriptor(&rest).ok_or(Errno::PERM)?).map(Arc::new)
+            }
+        }
+    }
+
+    fn working_directory(&self) -> Result<Arc<OwnedFd>, Errno> {
+        match self.caller.base(PathArgument { directory: libc::AT_FDCWD, address: 0 }, b".")? {
+            Base::Directory(directory) => Ok(directory),
+            Base::Root => Err(Errno::PERM),
         }
     }
 }

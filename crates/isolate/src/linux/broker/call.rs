@@ -83,6 +83,8 @@ pub(super) enum Call {
     },
     /// A socket for echo requests.
     Ping,
+    /// One the kernel would not understand.
+    Invalid,
     Unknown,
 }
 
@@ -159,6 +161,10 @@ impl Call {
             libc::SYS_fchmod => Self::Alter { whom: open(a), change: Change::Mode(b as u32) },
             libc::SYS_fchmodat => {
                 Self::Alter { whom: named(at(a, b), Follow::Yes), change: Change::Mode(c as u32) }
+            }
+            // The kernel knows no other flags.
+            libc::SYS_fchmodat2 if d as i32 & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 => {
+                Self::Invalid
             }
             libc::SYS_fchmodat2 => {
                 let (path, follow) = (at(a, b), Follow::unless(d, libc::AT_SYMLINK_NOFOLLOW));

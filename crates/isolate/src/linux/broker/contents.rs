@@ -21,8 +21,8 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use stockade_policy::{
     BrokerPlan, Check, GitPlaces, GitRefusal, MountKind, ObjectFormat, Refusal, ViolationKind,
-    check_git_config_change, check_git_index, check_git_pointer, check_worktree_commondir,
-    check_worktree_pointer, git_config_with_relative_worktree, git_config_worktree,
+    check_git_config_change, check_git_pointer, check_git_state, check_worktree_commondir,
+    check_worktree_pointer, git_config_with_relative_worktree, git_config_worktree, settled_git_index,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -48,7 +48,7 @@ impl Broker {
             Check::GitConfig => {
                 let old = read_whole(place, LARGEST).unwrap_or_default();
                 check_git_config_change(&old, content, &places)?;
-                check_object_format(place, &old, content)?;
+                check_object_format(&old, content)?;
                 let content = git_config_with_relative_worktree(content, &place.path)?;
                 self.check_worktree(place, &old, &content)?;
                 return Ok(content);
@@ -56,7 +56,10 @@ impl Broker {
             Check::GitPointer => check_git_pointer(content, &file, &places)?,
             Check::WorktreeCommonDir => check_worktree_commondir(content)?,
             Check::WorktreePointer => check_worktree_pointer(content, &file, &places)?,
-            Check::GitIndex => check_git_index(content, object_format(place))?,
+            Check::GitIndex => {
+                return settled_git_index(plain(&place.name).to_bytes(), content, object_format(place));
+            }
+            Check::GitState => check_git_state(plain(&place.name).to_bytes(), content)?,
             Check::BareRepository => {}
         }
         Ok(Cow::Borrowed(content))
@@ -145,14 +148,13 @@ fn object_format(place: &Place) -> ObjectFormat {
     ObjectFormat::of_config(&read_whole(&config, LARGEST).unwrap_or_default())
 }
 
-/// A list of files that is harmless with digests of one length is another one with those of another.
-fn check_object_format(place: &Place, old: &[u8], new: &[u8]) -> Result<(), GitRefusal> {
-    let is_there = |name: &CStr| statat(&place.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    let stays = ObjectFormat::of_config(old) == ObjectFormat::of_config(new);
-    if stays || !(is_there(c"index") || is_there(c"worktrees")) {
+/// A list of files that is harmless with digests of one length is another one with those of another, and two sandboxes
+/// could take turns. So a repository keeps those it has.
+fn check_object_format(old: &[u8], new: &[u8]) -> Result<(), GitRefusal> {
+    if ObjectFormat::of_config(old) == ObjectFormat::of_config(new) {
         return Ok(());
     }
-    let reason = "the index that is there was written with other digests".to_owned();
+    let reason = "lists of files mean something else with other digests".to_owned();
     Err(GitRefusal { key: "extensions.objectFormat".into(), line: 0, reason })
 }
 

@@ -86,6 +86,7 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
         Call::Bind { socket, address, length } => trial.bind(socket, address, length),
         Call::SendTo { socket, address, length } => trial.send_to(socket, address, length),
         Call::Ping => Ok(trial.ping()),
+        Call::Invalid => Err(Errno::INVAL),
         Call::Unknown => match broker.refused_by_table(held) {
             Some(refused) => Ok(trial.refuse_call(refused)),
             None => Ok(Answer::Refused(Errno::NOSYS)),

@@ -340,6 +340,18 @@ impl Shared {
         }
     }
 
+    /// Why there never was a broker, if that is so.
+    pub(crate) fn why_unbrokered(&self) -> Option<String> {
+        let (step, _, errno) = self.progress.borrow().failed?;
+        (step == Step::Broker).then(|| {
+            let error = io::Error::from_raw_os_error(errno);
+            format!(
+                "the broker could not be started when it was needed ({error}), and everything inside was ended; the \
+                 limit of processes (`ulimit -u`), of open files (`ulimit -n`) or memory may be reached"
+            )
+        })
+    }
+
     fn why_gone(&self) -> ExecError {
         match self.progress.borrow().failed {
             Some((_, _, errno)) => {

@@ -1,6 +1,8 @@
 //! Lists of files, as git writes them and as somebody else would.
 
-use crate::git::{ObjectFormat, check_git_index, git_index_names};
+use crate::git::{ObjectFormat, check_git_index, git_index_names, settled_git_index};
+use sha2::Digest;
+use std::borrow::Cow;
 
 const DIGEST: [u8; 20] = [7; 20];
 const PLAIN: u32 = 0o100_644;
@@ -168,4 +170,28 @@ fn cut_anywhere_it_is_refused_or_read() {
         // Whatever comes of it, no panic.
         let _ = check_git_index(&changed, ObjectFormat::Sha1);
     }
+}
+
+/// Directories to list, trees to commit, and more: what git can do without is left out.
+#[test]
+fn nothing_stands_behind_the_entries_but_what_is_needed() {
+    let settled = |name: &str, content: &[u8]| {
+        settled_git_index(name.as_bytes(), content, ObjectFormat::Sha1).map(Cow::into_owned)
+    };
+    let mut plain = list(&["a", "b"]);
+    plain.truncate(plain.len() - DIGEST.len());
+    let signed = |body: &[u8]| [body, sha1::Sha1::digest(body).as_slice()].concat();
+    let mut needed = plain.clone();
+    extension(&mut needed, b"link", &[1, 2, 3]);
+    let mut full = plain.clone();
+    extension(&mut full, b"UNTR", &[7; 9]);
+    extension(&mut full, b"link", &[1, 2, 3]);
+    extension(&mut full, b"TREE", &[]);
+    assert_eq!(settled("index", &signed(&plain)), Ok(signed(&plain)));
+    assert_eq!(settled("index", &signed(&needed)), Ok(signed(&needed)));
+    assert_eq!(settled("index", &signed(&full)), Ok(signed(&needed)));
+    // Named after its digest.
+    assert_eq!(settled("sharedindex.1", &signed(&plain)), Ok(signed(&plain)));
+    assert!(settled("sharedindex.1", &signed(&full)).is_err());
+    assert!(settled("index", &signed(&full[..full.len() - 1])).is_err());
 }
