@@ -161,6 +161,9 @@ fn is_git(part: &[u8]) -> bool {
     stem.eq_ignore_ascii_case(b".git") || stem.eq_ignore_ascii_case(b"git~1")
 }
 
+/// The name of something behind the entries, and all of it.
+type Extension<'c> = (&'c [u8], &'c [u8]);
+
 struct Entry<'l> {
     name: &'l [u8],
     is_directory: bool,
@@ -241,8 +244,8 @@ impl<'c> List<'c> {
         self.name.len().checked_sub(cut).ok_or_else(odd)
     }
 
-    /// What stands behind the entries: the name of each, and all of it.
-    fn extensions(&self) -> Result<Vec<(&'c [u8], &'c [u8])>, GitRefusal> {
+    /// What stands behind the entries.
+    fn extensions(&self) -> Result<Vec<Extension<'c>>, GitRefusal> {
         let mut found = Vec::new();
         let mut rest = self.content.get(self.at..).ok_or_else(odd)?;
         while !rest.is_empty() {
