@@ -198,8 +198,8 @@ fn f23_git_of_an_existing_repository() {
         Snapshot::of(&world.ws, &[]).same_as(&before, "after attacks on git");
         // What git itself writes all day.
         for answer in world.run().batch([
-            act!["create", world.ws.join(".git/index.lock")],
-            act!["rename", world.ws.join(".git/index.lock"), world.ws.join(".git/index")],
+            act!["create", world.ws.join(".git/HEAD.lock")],
+            act!["rename", world.ws.join(".git/HEAD.lock"), world.ws.join(".git/HEAD")],
             act!["create", world.ws.join(".git/COMMIT_EDITMSG")],
             act!["create", world.ws.join(".git/refs/heads/main")],
             act!["mkdir", world.ws.join(".git/objects/ab")],

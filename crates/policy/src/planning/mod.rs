@@ -16,7 +16,7 @@ mod ssh;
 
 use crate::environment::Setting;
 use crate::policy::{Manner, Policy};
-use crate::rules::{List, RuleId};
+use crate::rules::{List, Place, RuleId};
 use crate::settings::native::{Caches, Temporary};
 use crate::survey::{self, Bounds, PlanError, Survey};
 use crate::{
@@ -136,7 +136,12 @@ impl Policy {
         let named: Vec<String> = named.iter().map(|id| self.book.quote(**id).to_string()).collect();
         let and_more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         // What is in a file may be meant for other days; what was typed just now is meant for this one.
-        let typed = absent.iter().any(|id| self.book.layer(**id) == Layer::Flag);
+        // (What lies in the sandbox's own file systems is not there before the start.)
+        let is_private = |id: &RuleId| match &self.book.get(*id).place {
+            Place::Literal(path) => ["/dev", "/proc"].iter().any(|one| path.starts_with(one)),
+            _ => false,
+        };
+        let typed = absent.iter().any(|id| self.book.layer(**id) == Layer::Flag && !is_private(id));
         (!absent.is_empty()).then(|| Notice {
             text: format!(
                 "{} that allow what is not there yet have no effect (make it before the start): {}{and_more}",

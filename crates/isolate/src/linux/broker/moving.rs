@@ -108,6 +108,8 @@ impl Trial<'_> {
                     return Ok(answer);
                 }
             }
+            // Libraries try this before they rename, as on file systems without second names.
+            Ok(Some((Check::GitIndex, _))) => return Err(Errno::PERM),
             // A second name for a file that somebody can still write to.
             Ok(Some((_, refusal))) => {
                 if let Err(answer) = self.refuse(ViolationKind::Create, &new_path, refusal, REFUSED) {
