@@ -170,7 +170,8 @@ impl Work<'_> {
         value: &[u8],
     ) -> Result<Option<Vec<u8>>, CredentialError> {
         let what = match mask(name, credential, value)? {
-            Masking::Hidden { seen, entries } => {
+            Masking::Hidden { seen, entries, told } => {
+                self.masked.warnings.extend(told.map(|told| format!("{name}: {told}")));
                 self.entries.extend(entries);
                 return Ok(Some(seen));
             }
