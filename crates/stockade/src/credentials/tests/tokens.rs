@@ -52,6 +52,30 @@ fn listed_claims_and_the_signature_are_made_up() {
     assert!(!shown.contains("c2lnbmF0dXJl"));
 }
 
+/// A server may send back any part of a listed claim, spelled as it was.
+#[test]
+fn every_part_of_a_listed_claim_is_a_secret() {
+    for (claim, expected) in [
+        (r#""acct":["ROLE-1",["ROLE-2"],true]"#, &[r#"["ROLE-1",["ROLE-2"],true]"#, "ROLE-1", "ROLE-2"][..]),
+        (
+            r#""acct":{"id": "DEEP-\u0033", "n": -1.50,"id":"TWICE"}"#,
+            &[r#"{"id": "DEEP-\u0033", "n": -1.50,"id":"TWICE"}"#, "DEEP-3", "-1.50", "TWICE"],
+        ),
+        (r#""acct":18446744073709551617"#, &["18446744073709551617"]),
+        (r#""acct":"FIRST","x":1,"acct":"SECOND""#, &["FIRST", "SECOND"]),
+    ] {
+        let real = token(r#"{"alg":"HS256"}"#, &format!(r#"{{{claim},"y":2}}"#));
+        let gathered = gathered(&[("JWT", &real)], with(vec![hiding(variable("JWT"), &["acct"])])).unwrap();
+        let parts = || gathered.entries.iter().filter(|entry| entry.name == "JWT (acct)");
+        assert_eq!(parts().count(), expected.len(), "{claim}");
+        for text in expected {
+            assert!(parts().any(|entry| entry.real.is(text.as_bytes())), "{text}");
+        }
+        let shown = claims(seen(&gathered, "JWT").unwrap());
+        assert!(shown["acct"].as_str().unwrap().starts_with("fake_value_") && shown["y"] == 2, "{shown}");
+    }
+}
+
 #[test]
 fn without_claims_the_whole_token_is_made_up() {
     let header = r#"{"typ":"at+jwt","alg":"HS256","kid":"key-of-ann","sub":"ann"}"#;
