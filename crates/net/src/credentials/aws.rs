@@ -97,20 +97,16 @@ impl Signing {
                 continue;
             }
             let key_id = store.stand_in(pair.key_id);
-            if query
-                .to_ascii_lowercase()
-                .contains(&format!("x-amz-credential={}", key_id.to_ascii_lowercase()))
-            {
+            if is_presigned(query, key_id) {
                 return Err(CannotSign::Presigned);
             }
-            let Some(rest) = std::str::from_utf8(header).ok().and_then(|text| text.strip_prefix("AWS4-"))
-            else {
+            let Some(rest) = std::str::from_utf8(header).ok().and_then(|text| after(text, "AWS4-")) else {
                 continue;
             };
             if !rest.contains(key_id) {
                 continue;
             }
-            let fields = rest.strip_prefix("HMAC-SHA256 ").ok_or(CannotSign::Asymmetric)?;
+            let fields = after(rest, "HMAC-SHA256 ").ok_or(CannotSign::Asymmetric)?;
             let (scope, signed) = parse(fields, key_id).ok_or(CannotSign::Malformed)?;
             if is_signed_in_pieces(head) {
                 return Err(CannotSign::Streaming);
@@ -173,6 +169,21 @@ impl Signing {
         head.headers.insert(AUTHORIZATION, value);
         Ok(())
     }
+}
+
+/// What follows the scheme of a signature, which may be written in any case.
+fn after<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(scheme.len())?;
+    start.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// Whether a query is signed with this key. Names may be escaped like values, and are to the server the same.
+fn is_presigned(query: &str, key_id: &str) -> bool {
+    let plain = |text: &str| sigv4::decoded(text).to_ascii_lowercase();
+    let key_id = key_id.to_ascii_lowercase();
+    query.split(['&', ';']).filter_map(|part| part.split_once('=')).any(|(name, value)| {
+        plain(name) == b"x-amz-credential" && plain(value).starts_with(key_id.as_bytes())
+    })
 }
 
 /// Whether the signature covers every piece of the body.

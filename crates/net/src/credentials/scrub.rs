@@ -29,6 +29,11 @@ pub(crate) struct Scrubber {
 }
 
 impl Vault {
+    /// Whether this host may have been sent a real value.
+    pub(crate) fn may_know(&self, host: &Target) -> bool {
+        self.store.may_know(host)
+    }
+
     /// What covers real values in an answer, where the host may have been sent one. At which of its ports it
     /// was does not matter: what it keeps it may show at any of them.
     pub(crate) fn scrubber(&self, from: &Target) -> Option<Scrubber> {

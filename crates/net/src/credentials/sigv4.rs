@@ -97,7 +97,8 @@ fn canonical_query(query: &str) -> Vec<u8> {
     pairs.join(&b'&')
 }
 
-fn decoded(text: &str) -> Vec<u8> {
+/// Without its escapes.
+pub(super) fn decoded(text: &str) -> Vec<u8> {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
 /// Shorter values are in answers by chance, and are no secrets.
-const SHORTEST: usize = 6;
+pub(super) const SHORTEST: usize = 6;
 
 /// The spellings real values may come back in.
 pub(super) struct Spellings {

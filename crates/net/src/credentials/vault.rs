@@ -1,7 +1,7 @@
 //! The secrets of one sandbox.
 
 use super::needles::Needles;
-use super::spellings::Spellings;
+use super::spellings::{SHORTEST, Spellings};
 use super::stand_in::StandIn;
 use super::stray::Why;
 use super::{Channel, Secret};
@@ -25,6 +25,13 @@ pub struct VaultEntry {
     pub real: Secret,
     /// Hosts it may be sent to; nobody when empty.
     pub hosts: Vec<DomainPattern>,
+}
+
+impl VaultEntry {
+    /// Whether it may be sent to somebody and is too short to be covered where it comes back.
+    pub fn is_sent_uncovered(&self) -> bool {
+        !self.hosts.is_empty() && self.real.reveal().len() < SHORTEST
+    }
 }
 
 /// Keys that AWS requests are signed with. Signatures are made for the hosts of `key_id`.

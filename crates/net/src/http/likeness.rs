@@ -1,5 +1,7 @@
 //! Telling HTTP from other protocols by what a client says first.
 
+use super::hidden::is_gap;
+
 /// Whether the first bytes of a stream are an HTTP request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Likeness {
@@ -36,6 +38,9 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
         return behind_skipped(first);
     }
     let Some(end) = first.iter().position(|byte| !is_token(*byte)) else { return beginning(first.len()) };
+    if end > 0 && end <= LONGEST_METHOD && is_odd_space(&first[end..]) {
+        return behind_odd_space(first, end);
+    }
     if end == 0 || !is_space(first[end]) {
         return Likeness::No;
     }
@@ -44,8 +49,9 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
     }
     let (method, rest) = first.split_at(end);
     let rest = &rest[rest.iter().take_while(|byte| is_blank(**byte)).count()..];
-    let common = COMMON.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(method));
-    if common && (rest.starts_with(b"/") || starts_like(rest, b"http://") || starts_like(rest, b"https://")) {
+    if is_common(method)
+        && (rest.starts_with(b"/") || starts_like(rest, b"http://") || starts_like(rest, b"https://"))
+    {
         return Likeness::Yes;
     }
     match rest.iter().position(|byte| *byte == b'\n') {
@@ -53,6 +59,24 @@ pub(crate) fn looks_like_http(first: &[u8]) -> Likeness {
         Some(_) => Likeness::No,
         None if names_version(rest) || first.len() > LONGEST_LINE => Likeness::Yes,
         None => Likeness::NeedMore,
+    }
+}
+
+/// The same where a method of this length has behind it what few servers take for a space. Other protocols have
+/// such bytes there, and are not kept waiting.
+fn behind_odd_space(first: &[u8], method: usize) -> Likeness {
+    let (method, rest) = first.split_at(method);
+    let rest = &rest[rest.iter().take_while(|byte| is_gap(**byte)).count()..];
+    if is_common(method) && rest.starts_with(b"/") {
+        return Likeness::Yes;
+    }
+    match rest.iter().position(|byte| *byte == b'\n') {
+        Some(end) if ends_in_version(&rest[..end]) => Likeness::Yes,
+        Some(_) => Likeness::No,
+        None if ends_in_version(rest) => Likeness::Yes,
+        // What goes on is watched for as long as its first line lasts.
+        None if first.len() > LONGEST_LINE => Likeness::No,
+        None => Likeness::Hardly,
     }
 }
 
@@ -92,6 +116,19 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
+/// What only some servers take for one. A line may end after its first word.
+fn is_odd_space(rest: &[u8]) -> bool {
+    match rest {
+        [b'\r', b'\n', ..] => false,
+        [byte, ..] => is_gap(*byte) && !is_space(*byte),
+        [] => false,
+    }
+}
+
+fn is_common(method: &[u8]) -> bool {
+    COMMON.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(method))
+}
+
 fn is_blank(byte: u8) -> bool {
     is_space(byte) || matches!(byte, b'\r' | b'\n')
 }
@@ -107,9 +144,8 @@ fn names_version(line: &[u8]) -> bool {
 /// Whether a version stands where that of a request does. Protocols are called by such names elsewhere, too: a
 /// ClientHello has them behind their length.
 fn ends_in_version(line: &[u8]) -> bool {
-    line.windows(7).any(|window| {
-        is_space(window[0]) && starts_like(&window[1..], b"HTTP/") && window[6].is_ascii_digit()
-    })
+    line.windows(7)
+        .any(|window| is_gap(window[0]) && starts_like(&window[1..], b"HTTP/") && window[6].is_ascii_digit())
 }
 
 /// A character of a method or header name.
@@ -138,6 +174,23 @@ mod tests {
             "GET\x0b/x HTTP/1.1\r\n",
         ] {
             assert_eq!(looks_like_http(first.as_bytes()), Likeness::Yes, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_a_space_hides_no_request() {
+        for space in [&b"\x1c"[..], b"\x1f", b"\x85", b"\xa0", b"\r", b"\r\x1c "] {
+            for (method, rest, likeness) in [
+                ("GET", "/v", Likeness::Yes),
+                ("PURGE", "/v HTTP/1.1\r\n", Likeness::Yes),
+                ("PURGE", "/v\rHTTP/1", Likeness::Yes),
+                ("GET", "", Likeness::Hardly),
+                ("AMQP", "\0\x09\x01", Likeness::Hardly),
+                ("GET", "key\r\n", Likeness::No),
+            ] {
+                let first = [method.as_bytes(), space, rest.as_bytes()].concat();
+                assert_eq!(looks_like_http(&first), likeness, "{first:?}");
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod flow;
 pub(crate) mod fuzzing;
 mod guard;
 mod head;
+mod hidden;
 mod inject;
 mod likeness;
 mod lines;
@@ -37,6 +38,7 @@ mod tunnel;
 mod two;
 mod wishes;
 
+pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine};
 pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;
 pub(crate) use proxy::serve_proxy;

@@ -26,13 +26,15 @@ pub(crate) async fn relay<C: Duplex, U: Duplex>(
         drop(first);
         Ok(())
     };
-    relay_after(beginning, &client, &upstream, admitted).await
+    relay_after(beginning, async { Ok(()) }, &client, &upstream, admitted).await
 }
 
 /// The same for a client whose first words are somebody else's business: what it says from `beginning` on is
-/// carried once that is over. What the server says does not wait for it.
+/// carried once that is over. What the server says does not wait for it, but for what becomes of its first
+/// `answer`.
 pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
     beginning: impl Future<Output = io::Result<()>>,
+    answer: impl Future<Output = io::Result<()>>,
     client: &C,
     upstream: &U,
     admitted: &Admitted,
@@ -45,6 +47,7 @@ pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
         Ok(())
     };
     let inward = async {
+        answer.await?;
         pass_on(upstream, client, admitted, Direction::Received, |_| {}).await?;
         client.finish().or_else(gone)
     };

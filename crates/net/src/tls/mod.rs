@@ -1,5 +1,6 @@
 //! TLS: reading what clients say first, and looking into it for the hosts that want that.
 
+mod answered;
 mod authority;
 mod certificate;
 mod cursor;

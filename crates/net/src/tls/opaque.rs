@@ -1,5 +1,6 @@
 //! Something else than HTTP inside the TLS of a host that is looked into.
 
+use super::answered::Answered;
 use super::terminate::{SILENCE, glance};
 use super::upstream::connect_tls;
 use super::watched::Watched;
@@ -36,7 +37,8 @@ pub(super) async fn foreign(
     let Some(patience) = ward.termination().map(|termination| termination.patience()) else { return };
     let shaking = TlsAcceptor::from(Arc::new(config)).accept(client);
     if let Ok(Ok(client)) = tokio::time::timeout(patience, shaking).await {
-        let client = Watched::new(client, admitted, &Bytes::new());
+        let Ok(client) = Watched::new(client, admitted, &Bytes::new()) else { return };
+        let upstream = Answered::new(upstream, ward, admitted);
         let _ = relay_streams(client, upstream, admitted, None, Bytes::new()).await;
     }
 }
@@ -49,7 +51,8 @@ pub(super) async fn pass<S: AsyncRead + AsyncWrite + BreakOff + Unpin>(
     first: Bytes,
 ) {
     if let Some(upstream) = upstream(ward, admitted, &[]).await {
-        let client = Watched::new(client, admitted, &first);
+        let Ok(client) = Watched::new(client, admitted, &first) else { return };
+        let upstream = Answered::new(upstream, ward, admitted);
         let _ = relay_streams(client, upstream, admitted, None, first).await;
     }
 }
@@ -77,8 +80,8 @@ pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + BreakOff + Unpi
         }
     }
     let first = first.freeze();
-    let client = Watched::new(client, admitted, &first);
-    let upstream = Replay::new(greeting.freeze(), upstream);
+    let client = Watched::new(client, admitted, &first).ok()?;
+    let upstream = Answered::new(Replay::new(greeting.freeze(), upstream), ward, admitted);
     let _ = relay_streams(client, upstream, admitted, None, first).await;
     None
 }

@@ -1,5 +1,6 @@
 //! The common way of every TCP stream that was let in: transparent, CONNECT and SOCKS.
 
+use super::answered::first_answer;
 use super::first::{Banner, Spoken, TIME, listen};
 use super::opaque::may_pass;
 use super::watch::watch;
@@ -40,8 +41,10 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, f
                 Spoken::Tls(_) => relay(client, upstream, &admitted, first).await,
                 _ => {
                     let judge = |spoken: &Spoken| in_time(&ward, &admitted, spoken);
-                    let beginning = watch(&client, &upstream, &admitted, first, judge);
-                    relay_after(beginning, &client, &upstream, &admitted).await
+                    // On the heap: they are over before long, and what relays would be as big as they are.
+                    let beginning = Box::pin(watch(&client, &upstream, &admitted, first, judge));
+                    let answer = Box::pin(first_answer(&ward, &client, &upstream, &admitted));
+                    relay_after(beginning, answer, &client, &upstream, &admitted).await
                 }
             };
         }

@@ -1,5 +1,6 @@
 //! Connections that know nothing of a gateway.
 
+mod answered;
 mod carry;
 mod first;
 mod opaque;
@@ -8,6 +9,7 @@ mod serve;
 mod tests;
 mod watch;
 
+pub(crate) use answered::answered_as_http;
 pub(crate) use carry::carry;
 pub(crate) use opaque::{may_pass, rule_about_requests};
 pub(crate) use serve::{destination, serve};

@@ -158,14 +158,56 @@ async fn a_request_does_not_pass_in_two_parts() {
 }
 
 #[tokio::test]
-async fn a_bare_word_and_more_of_them_pass() {
+async fn a_bare_word_and_more_of_them_pass_and_no_request_behind_them() {
     let mut scene = scene(b"").await;
-    for words in ["ruok", "\nagain and again\n", EVIL] {
+    for words in ["ruok", "\nagain and again\n", "GET /key\r\n"] {
         scene.says(words).await;
         scene.hears(b".").await;
     }
-    assert_eq!(*scene.heard.lock().unwrap(), [b"ruok\nagain and again\n", EVIL.as_bytes()].concat());
+    assert_eq!(*scene.heard.lock().unwrap(), b"ruok\nagain and again\nGET /key\r\n");
     assert!(scene.witness.causes().is_empty());
+    scene.says(EVIL).await;
+    scene.refused(Cause::Protocol).await;
+}
+
+/// Python's server goes by the spaces of a text, and takes lines of any beginning apart at them.
+#[tokio::test]
+async fn a_request_does_not_pass_with_other_spaces() {
+    for space in [&b"\x1c"[..], b"\x1f", b"\x85", b"\xa0", b"\r"] {
+        let said = [b"GET", space, b"/v HTTP/1.1\r\nHost: evil.test\r\n\r\n"].concat();
+        let mut at_once = scene(b"").await;
+        at_once.says(&said).await;
+        at_once.refused(Cause::Grammar).await;
+        let mut in_parts = scene(b"").await;
+        in_parts.says([b"GET", space].concat()).await;
+        in_parts.hears(b".").await;
+        in_parts.says(&said[3 + space.len()..]).await;
+        in_parts.refused(Cause::Protocol).await;
+        let mut old = scene(b"").await;
+        old.says([&[0x1c; 9000], &b"GET"[..], space, b"/evil\r\n"].concat()).await;
+        old.refused(Cause::Protocol).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_does_not_pass_behind_other_words() {
+    let junk: [&[u8]; 8] = [
+        &[0x1c; 8193],
+        &[0; 70_000],
+        b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x01\0\x02",
+        b"hello\r\n\r\n",
+        b"\"",
+        b"(",
+        b"\x1b[0m",
+    ];
+    for first in junk {
+        let mut scene = scene(b"").await;
+        scene.says([first, EVIL.as_bytes()].concat()).await;
+        let mut rest = Vec::new();
+        let _ = tokio::time::timeout(PATIENCE, scene.client.read_to_end(&mut rest)).await.expect("it ends");
+        scene.refused(Cause::Protocol).await;
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use super::first::{LONGEST, PIECE, Spoken, TIME, is_hello_begun, recognised};
 use crate::gateway::{Admitted, Direction, Upstream};
+use crate::http::{Hidden, HiddenRequest};
 use crate::relay::{Duplex, Socket, write};
 use bytes::{Bytes, BytesMut};
 use std::io;
@@ -12,7 +13,8 @@ use tokio::time::{Instant, timeout_at};
 ///
 /// Every word is looked at before it goes on. A ClientHello goes on as a whole or not at all; the beginning of
 /// a request may go on, but never as far as it could be known by whom it is to be answered. `judge` says
-/// whether something that turned out late may pass.
+/// whether something that turned out late may pass. What is not TLS is watched further for requests behind
+/// other words.
 pub(super) async fn watch(
     client: &Socket,
     upstream: &Upstream,
@@ -23,6 +25,8 @@ pub(super) async fn watch(
     let mut heard = BytesMut::from(first);
     let mut passed = 0;
     let mut begun = None;
+    let mut request = HiddenRequest::default();
+    let mut found = Hidden::NotYet;
     loop {
         let spoken = match recognised(&heard) {
             None if heard.len() >= LONGEST => Some(Spoken::Unfinished),
@@ -33,12 +37,22 @@ pub(super) async fn watch(
         }
         let held = spoken.is_none() && is_hello_begun(&heard);
         if !held && passed < heard.len() {
+            if !matches!(spoken, Some(Spoken::Tls(_))) {
+                found = request.look(&heard[passed..]);
+                no_request(found, admitted, &judge)?;
+            }
             admitted.meter().take(heard.len() - passed, Direction::Sent).await?;
             write(upstream, &heard[passed..]).await?;
             passed = heard.len();
         }
-        if spoken.is_some() {
-            return Ok(());
+        match spoken {
+            None => {}
+            Some(Spoken::Tls(_)) => return Ok(()),
+            Some(_) if found == Hidden::Nothing => return Ok(()),
+            Some(_) => {
+                drop(heard);
+                return watch_on(client, upstream, admitted, request, judge).await;
+            }
         }
         let more = more(client, &mut heard);
         let read = match held {
@@ -58,6 +72,40 @@ pub(super) async fn watch(
                 true => judge(&Spoken::Unfinished).map_err(|refusal| refused(admitted, *refusal)),
             };
         }
+    }
+}
+
+/// Passes on what follows, as long as a server might find a request in it.
+async fn watch_on(
+    client: &Socket,
+    upstream: &Upstream,
+    admitted: &Admitted,
+    mut request: HiddenRequest,
+    judge: impl Fn(&Spoken) -> Result<(), Box<NetRefusal>>,
+) -> io::Result<()> {
+    loop {
+        let mut said = BytesMut::new();
+        if more(client, &mut said).await? == 0 {
+            return Ok(());
+        }
+        let found = request.look(&said);
+        no_request(found, admitted, &judge)?;
+        admitted.meter().take(said.len(), Direction::Sent).await?;
+        write(upstream, &said).await?;
+        if found == Hidden::Nothing {
+            return Ok(());
+        }
+    }
+}
+
+fn no_request(
+    found: Hidden,
+    admitted: &Admitted,
+    judge: impl Fn(&Spoken) -> Result<(), Box<NetRefusal>>,
+) -> io::Result<()> {
+    match found {
+        Hidden::Request => judge(&Spoken::Http).map_err(|refusal| refused(admitted, *refusal)),
+        Hidden::NotYet | Hidden::Nothing => Ok(()),
     }
 }
 

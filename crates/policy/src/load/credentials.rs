@@ -51,8 +51,7 @@ impl Draft {
             // Whoever wrote the project would choose who gets the secret.
             CredentialMode::Mask if !voice.may_loosen() => self.ignore(voice, key, name),
             CredentialMode::Mask => {
-                let picks = entry.extract.is_some() || entry.decode.is_some() || entry.mask_claims.is_some();
-                if picks && entry.on_extract_no_match.is_none() {
+                if entry.extract.is_some() && entry.on_extract_no_match.is_none() {
                     self.warn(format!(
                         "{key} ({name}): should nothing in it be what is looked for, commands see it as it is; \
                          add \"onExtractNoMatch\": \"deny\" to keep it from them"

@@ -5,8 +5,8 @@ use regex::bytes::Regex;
 use std::ops::Range;
 use stockade_policy::{CredentialPlan, CredentialSource};
 
-/// What looks like a JSON web token inside other text.
-const TOKEN: &str = r"eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*";
+/// What looks like a JSON web token inside other text, with the further parts of one that is encrypted.
+const TOKEN: &str = r"eyJ[A-Za-z0-9_-]*=*\.[A-Za-z0-9_-]*=*\.[A-Za-z0-9_-]*=*(?:\.[A-Za-z0-9_-]+=*)*";
 
 /// Where the secret parts are, in order and without overlap.
 pub(super) fn secret_parts(
@@ -18,12 +18,7 @@ pub(super) fn secret_parts(
     let expression = match &credential.extract {
         Some(expression) => expression,
         None if credential.jwt_claims.is_some() && in_file => TOKEN,
-        // What surrounds a value in a file is no part of what is sent.
-        None => {
-            let start = value.len() - value.trim_ascii_start().len();
-            let whole = start..start + value.trim_ascii().len();
-            return Ok(if whole.is_empty() { Vec::new() } else { vec![whole] });
-        }
+        None => return Ok(whole(value)),
     };
     let compiled = Regex::new(expression).map_err(|source| CredentialError::Expression {
         name: name.to_owned(),
@@ -32,7 +27,16 @@ pub(super) fn secret_parts(
     })?;
     let group = usize::from(credential.extract.is_some());
     let matches = compiled.captures_iter(value).filter_map(|found| found.get(group));
-    Ok(matches.map(|part| part.range()).filter(|part| !part.is_empty()).collect())
+    let found: Vec<_> = matches.map(|part| part.range()).filter(|part| !part.is_empty()).collect();
+    // A file that is said to hold a token and holds nothing like one is a secret all the same.
+    Ok(if found.is_empty() && credential.extract.is_none() { whole(value) } else { found })
+}
+
+/// All of it: what surrounds a value in a file is no part of what is sent.
+fn whole(value: &[u8]) -> Vec<Range<usize>> {
+    let start = value.len() - value.trim_ascii_start().len();
+    let whole = start..start + value.trim_ascii().len();
+    if whole.is_empty() { Vec::new() } else { vec![whole] }
 }
 
 /// The other places of a text in a value, outside of `taken`.

@@ -1,5 +1,6 @@
 //! JSON web tokens that can be read and tell nothing.
 
+use super::claims::{Members, inside, text};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
@@ -33,7 +34,7 @@ pub(super) fn fake(token: &[u8], hidden: &[String]) -> Result<Option<FakeToken>,
     let (header, claims, mut parts) = match hidden {
         [] => (written(&made_up_header(&token.algorithm)), made_up_claims()?, Vec::new()),
         _ => {
-            let (claims, parts) = without(token.claims, hidden)?;
+            let (claims, parts) = without(token.claims, &token.plain, hidden)?;
             if parts.is_empty() {
                 return Ok(None);
             }
@@ -56,18 +57,27 @@ pub(super) fn fake(token: &[u8], hidden: &[String]) -> Result<Option<FakeToken>,
     Ok(Some(FakeToken { token: whole, parts }))
 }
 
-/// The claims with those that are listed made up.
-fn without(mut claims: Map<String, Value>, hidden: &[String]) -> Result<(Value, Vec<Part>), StandInError> {
-    let mut parts = Vec::new();
-    for name in hidden {
-        let Some(claim) = claims.get_mut(name) else { continue };
-        let stand_in = StandIn::mint()?;
-        let real = match claim.take() {
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        *claim = Value::String(stand_in.as_str().to_owned());
-        parts.push(Part { name: name.clone(), stand_in, real: real.into_bytes() });
+/// The claims with those that are listed made up. Of several with one name any may come back, and of a list or an
+/// object any part.
+fn without(
+    mut claims: Map<String, Value>,
+    plain: &[u8],
+    hidden: &[String],
+) -> Result<(Value, Vec<Part>), StandInError> {
+    let members = serde_json::from_slice::<Members<'_>>(plain).map(|members| members.0).unwrap_or_default();
+    let mut parts: Vec<Part> = Vec::new();
+    for (name, value) in members.iter().filter(|(name, _)| hidden.contains(name)) {
+        let whole = StandIn::mint()?;
+        // The last one is what most programs see.
+        if let Some(claim) = claims.get_mut(name) {
+            *claim = Value::String(whole.as_str().to_owned());
+        }
+        parts.push(Part { name: name.clone(), stand_in: whole, real: text(value).into_bytes() });
+        for real in inside(value) {
+            if !parts.iter().any(|part| part.real == real.as_bytes()) {
+                parts.push(Part { name: name.clone(), stand_in: StandIn::mint()?, real: real.into_bytes() });
+            }
+        }
     }
     Ok((Value::Object(claims), parts))
 }
@@ -95,6 +105,8 @@ struct Token<'a> {
     signature: &'a str,
     algorithm: String,
     claims: Map<String, Value>,
+    /// The same as they are written.
+    plain: Vec<u8>,
 }
 
 impl<'a> Token<'a> {
@@ -105,7 +117,8 @@ impl<'a> Token<'a> {
             return None;
         }
         let algorithm = object(header)?.get("alg")?.as_str()?.to_owned();
-        Some(Self { header, payload, signature, algorithm, claims: object(payload)? })
+        let plain = URL_SAFE_NO_PAD.decode(payload).ok()?;
+        Some(Self { header, payload, signature, algorithm, claims: object(payload)?, plain })
     }
 }
 

@@ -9,8 +9,8 @@ use stockade_policy::{CredentialPlan, Switch};
 
 /// What became of a value.
 pub(super) enum Masking {
-    /// What is seen, and what it stands for.
-    Hidden { seen: Vec<u8>, entries: Vec<VaultEntry> },
+    /// What is seen, what it stands for, and what should be known about it.
+    Hidden { seen: Vec<u8>, entries: Vec<VaultEntry>, told: Option<&'static str> },
     /// Nothing in it is what the rule looks for.
     NotFound(&'static str),
 }
@@ -20,6 +20,12 @@ struct Part<'a> {
     real: &'a [u8],
     stand_in: StandIn,
 }
+
+const NO_TOKEN: &str = "nothing in it is a JSON web token with a claim that is to be hidden";
+const NO_TOKEN_HIDDEN: &str =
+    "what is no JSON web token, or has no claim that is to be hidden, is masked as a whole";
+const NO_TOKEN_SEEN: &str =
+    "what is no JSON web token, or has no claim that is to be hidden, is seen as it is";
 
 /// Masks a value by a rule.
 pub(super) fn mask(
@@ -34,21 +40,38 @@ pub(super) fn mask(
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut entries = Vec::new();
     let mut spans: Vec<(Range<usize>, usize)> = Vec::new();
+    let mut others = Vec::new();
     for place in places {
         let real = &value[place.clone()];
         let number = match parts.iter().position(|part| part.real == real) {
             Some(known) => known,
             None => {
-                let Some(stand_in) = stand_in(name, credential, real, &mut entries)? else { continue };
+                let Some(stand_in) = stand_in(name, credential, real, &mut entries)? else {
+                    others.push(place);
+                    continue;
+                };
                 parts.push(Part { real, stand_in });
                 parts.len() - 1
             }
         };
         spans.push((place, number));
     }
-    if spans.is_empty() {
-        return Ok(Masking::NotFound("nothing in it is a JSON web token with a claim that is to be hidden"));
-    }
+    let told = match otherwise(credential) {
+        _ if others.is_empty() => None,
+        Otherwise::AsSaid | Otherwise::Seen if spans.is_empty() => return Ok(Masking::NotFound(NO_TOKEN)),
+        Otherwise::Seen => Some(NO_TOKEN_SEEN),
+        Otherwise::AsSaid | Otherwise::Whole => {
+            for place in others {
+                let real = &value[place.clone()];
+                let known = parts.iter().position(|part| part.real == real);
+                if known.is_none() {
+                    parts.push(Part { real, stand_in: StandIn::mint()? });
+                }
+                spans.push((place, known.unwrap_or(parts.len() - 1)));
+            }
+            Some(NO_TOKEN_HIDDEN)
+        }
+    };
     if credential.mask_duplicates == Switch::Allowed {
         add_duplicates(value, &parts, &mut spans);
     }
@@ -60,7 +83,26 @@ pub(super) fn mask(
         real: Secret::new(part.real.to_vec()),
         hosts: credential.inject_hosts.clone(),
     }));
-    Ok(Masking::Hidden { seen, entries })
+    Ok(Masking::Hidden { seen, entries, told })
+}
+
+/// What becomes of what is to be a token and is none.
+enum Otherwise {
+    /// What the rule says of a value in which nothing is found.
+    AsSaid,
+    /// It stays: the person said so.
+    Seen,
+    /// All of it is the secret.
+    Whole,
+}
+
+fn otherwise(credential: &CredentialPlan) -> Otherwise {
+    let lists_claims = credential.jwt_claims.as_ref().is_some_and(|claims| !claims.is_empty());
+    match credential.on_no_match.as_deref() {
+        Some("error" | "deny") => Otherwise::AsSaid,
+        Some("warn") if lists_claims => Otherwise::Seen,
+        _ => Otherwise::Whole,
+    }
 }
 
 /// What one part is replaced by; nothing when it is to be a token and is none. What is hidden in it goes among

@@ -3,6 +3,7 @@
 //! Before a sandbox is built, the real values are read where they are, and what the command will see instead
 //! is made up. The real ones go into the gateway's vault and nowhere else.
 
+mod claims;
 mod error;
 mod extract;
 mod jwt;

@@ -66,7 +66,22 @@ pub(super) fn gather(
     let withheld = &masked.withheld;
     masked.variables.retain(|(name, _)| !is_withheld_variable(withheld, name));
     masked.contents.retain(|(path, _)| !withheld.contains(&CredentialSource::File(path.clone())));
+    masked.warnings.extend(too_short(&entries, &found));
     Ok(Gathered { masked, entries, pairs: found })
+}
+
+/// What is said of values that will be seen where a host sends them back.
+fn too_short(entries: &[VaultEntry], pairs: &[AwsPair]) -> Vec<String> {
+    // What is signed with is sent to nobody.
+    let of_pairs = pairs.iter().flat_map(|pair| [&pair.key_id].into_iter().chain(&pair.session_token));
+    let mut names: Vec<&str> = Vec::new();
+    for entry in entries.iter().chain(of_pairs).filter(|entry| entry.is_sent_uncovered()) {
+        if !names.contains(&entry.name.as_str()) {
+            names.push(&entry.name);
+        }
+    }
+    let told = |name: &&str| format!("{name}: too short to be covered; a host that sends it back shows it");
+    names.iter().map(told).collect()
 }
 
 fn is_withheld_variable(withheld: &[CredentialSource], name: &OsString) -> bool {
@@ -170,7 +185,8 @@ impl Work<'_> {
         value: &[u8],
     ) -> Result<Option<Vec<u8>>, CredentialError> {
         let what = match mask(name, credential, value)? {
-            Masking::Hidden { seen, entries } => {
+            Masking::Hidden { seen, entries, told } => {
+                self.masked.warnings.extend(told.map(|told| format!("{name}: {told}")));
                 self.entries.extend(entries);
                 return Ok(Some(seen));
             }

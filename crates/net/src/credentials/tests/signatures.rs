@@ -181,6 +181,18 @@ fn signed_anew_with_the_real_keys() {
     }
 }
 
+/// Servers may not look at the case of a scheme.
+#[test]
+fn a_scheme_in_small_letters_is_signed_anew() {
+    let case = cases().remove(1);
+    let (mut usual, mut small) = (case.head(), case.head());
+    let changed = value(&small, "authorization").replace("AWS4-HMAC-SHA256", "aws4-hmac-sha256");
+    small.headers.insert("authorization", changed.parse().unwrap());
+    case.send(&mut usual).unwrap();
+    case.send(&mut small).unwrap();
+    assert_eq!(value(&small, "authorization"), value(&usual, "authorization"));
+}
+
 #[test]
 fn a_token_the_client_left_out_is_sent_and_signed() {
     let case = cases().remove(2);
@@ -257,7 +269,16 @@ fn what_cannot_be_signed_is_refused() {
             },
             CannotSign::Presigned,
         ),
+        (
+            |head, id| {
+                head.headers.remove("authorization");
+                let id = id.replacen('A', "%41", 1);
+                head.uri = format!("/?a&X%2DAmz-%63redential={id}%2F20150830").parse().unwrap();
+            },
+            CannotSign::Presigned,
+        ),
         (|head, _| authorization(head, "AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"), CannotSign::Asymmetric),
+        (|head, _| authorization(head, "AWS4-HMAC-SHA256", "aws4-ecdsa-p256-sha256"), CannotSign::Asymmetric),
         (|head, _| authorization(head, "SignedHeaders", "Signed"), CannotSign::Malformed),
         (|head, _| authorization(head, "aws4_request", "aws4_reques"), CannotSign::Malformed),
         (|head, _| authorization(head, "/us-east-1/", "//"), CannotSign::Malformed),

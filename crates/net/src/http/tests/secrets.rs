@@ -296,3 +296,24 @@ async fn an_answer_packed_for_the_way_is_refused() {
         }
     }
 }
+
+/// What the gateway does not take for a request, some server might: then nothing would be covered in its answer.
+#[tokio::test]
+async fn an_answer_to_no_request_does_not_pass_where_a_secret_may_be_known() {
+    for (answer, heard) in [("HTTP/1.1 200 OK\r\n\r\nsecret", ""), ("+OK secret", "+OK secret")] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert_eq!(stream.read(&mut [0; 64]).await.unwrap(), 6);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let (mut client, _, witness, _gateway) = client(port, Through::Tunnel, NetLimits::default()).await;
+        client.write_all(b"hello\n").await.unwrap();
+        let mut said = Vec::new();
+        let _ = tokio::time::timeout(PATIENCE, client.read_to_end(&mut said)).await.expect("it ends");
+        assert_eq!(String::from_utf8(said).unwrap(), heard);
+        let refused = if heard.is_empty() { vec![Cause::Protocol] } else { Vec::new() };
+        assert_eq!(witness.causes(), refused);
+    }
+}

@@ -277,6 +277,22 @@ async fn a_request_does_not_pass_behind_something_else() {
 }
 
 #[tokio::test]
+async fn a_request_does_not_pass_behind_other_words() {
+    for first in ["hello\r\n\r\n", "\"", "PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n"] {
+        for alpn in [&[][..], &[&b"imap"[..]]] {
+            let scene = scene(alpn, SHOUT, plain).await;
+            let mut client = scene.shake("a.example.org", "a.example.org", alpn).await.unwrap();
+            let said = format!("{first}GET /x HTTP/1.1\r\nHost: evil.test\r\n\r\n");
+            client.write_all(said.as_bytes()).await.unwrap();
+            let mut heard = Vec::new();
+            let _ = timeout(Duration::from_secs(5), client.read_to_end(&mut heard)).await.expect("it ends");
+            assert!(heard.is_empty());
+            assert_eq!(refused(&scene).await.cause, Cause::Protocol);
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_kind_of_http_is_looked_into() {
     let scene = scene(&[b"http/1.0"], ANSWER, plain).await;
     let request = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";

@@ -52,6 +52,30 @@ fn listed_claims_and_the_signature_are_made_up() {
     assert!(!shown.contains("c2lnbmF0dXJl"));
 }
 
+/// A server may send back any part of a listed claim, spelled as it was.
+#[test]
+fn every_part_of_a_listed_claim_is_a_secret() {
+    for (claim, expected) in [
+        (r#""acct":["ROLE-1",["ROLE-2"],true]"#, &[r#"["ROLE-1",["ROLE-2"],true]"#, "ROLE-1", "ROLE-2"][..]),
+        (
+            r#""acct":{"id": "DEEP-\u0033", "n": -1.50,"id":"TWICE"}"#,
+            &[r#"{"id": "DEEP-\u0033", "n": -1.50,"id":"TWICE"}"#, "DEEP-3", "-1.50", "TWICE"],
+        ),
+        (r#""acct":18446744073709551617"#, &["18446744073709551617"]),
+        (r#""acct":"FIRST","x":1,"acct":"SECOND""#, &["FIRST", "SECOND"]),
+    ] {
+        let real = token(r#"{"alg":"HS256"}"#, &format!(r#"{{{claim},"y":2}}"#));
+        let gathered = gathered(&[("JWT", &real)], with(vec![hiding(variable("JWT"), &["acct"])])).unwrap();
+        let parts = || gathered.entries.iter().filter(|entry| entry.name == "JWT (acct)");
+        assert_eq!(parts().count(), expected.len(), "{claim}");
+        for text in expected {
+            assert!(parts().any(|entry| entry.real.is(text.as_bytes())), "{text}");
+        }
+        let shown = claims(seen(&gathered, "JWT").unwrap());
+        assert!(shown["acct"].as_str().unwrap().starts_with("fake_value_") && shown["y"] == 2, "{shown}");
+    }
+}
+
 #[test]
 fn without_claims_the_whole_token_is_made_up() {
     let header = r#"{"typ":"at+jwt","alg":"HS256","kid":"key-of-ann","sub":"ann"}"#;
@@ -112,10 +136,41 @@ fn what_is_no_token() {
         let gathered = gathered(&[("JWT", value)], with(vec![rule])).unwrap();
         assert_eq!(gathered.masked.withheld.len(), 1, "{value}");
     }
-    let rule = hiding(variable("JWT"), &["absent"]);
-    let gathered = gathered(&[("JWT", &good)], with(vec![rule])).unwrap();
-    assert_eq!(seen(&gathered, "JWT"), Some(good.as_str()));
-    assert_eq!(gathered.masked.warnings.len(), 1);
+}
+
+#[test]
+fn what_is_no_token_is_masked_as_a_whole() {
+    let good = real();
+    let (padded, bearer) = (good.replace(".c2", "==.c2"), format!("Bearer {good}"));
+    let (encrypted, array) = (format!("{good}.a.b"), token(r#"{"alg":"none"}"#, "[]"));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("token");
+    for value in ["plain", "a.b.c", &padded, &bearer, &encrypted, &array] {
+        for (claims, no_match) in [(&[][..], None), (&[], Some("warn")), (&["api_key"], None)] {
+            let on_no_match = no_match.map(str::to_owned);
+            let masked = |rule| {
+                with(vec![CredentialPlan { on_no_match: on_no_match.clone(), ..hiding(rule, claims) }])
+            };
+            let in_variable = gathered(&[("JWT", value)], masked(variable("JWT"))).unwrap();
+            let shown = seen(&in_variable, "JWT").unwrap();
+            let [entry] = in_variable.entries.as_slice() else { panic!("{value}") };
+            assert!(stands_for(entry, shown, value) && shown.starts_with("fake_value_"), "{shown}");
+            assert!(in_variable.masked.warnings[0].contains("masked as a whole"));
+            fs::write(&path, format!("{value}\n")).unwrap();
+            let in_file = gathered(&[], masked(file(&path))).unwrap();
+            let content = String::from_utf8(in_file.masked.contents[0].1.clone()).unwrap();
+            assert!(!content.contains(value) && !content.contains("c2lnbmF0dXJl"), "{content}");
+        }
+    }
+    // Who wrote that it is to be seen sees it.
+    for (value, claims) in [("plain", "api_key"), (&good, "absent")] {
+        let rule = hiding(variable("JWT"), &[claims]);
+        let hidden = gathered(&[("JWT", value)], with(vec![rule.clone()])).unwrap();
+        assert!(seen(&hidden, "JWT").unwrap().starts_with("fake_value_"));
+        let rule = CredentialPlan { on_no_match: Some("warn".to_owned()), ..rule };
+        let shown = gathered(&[("JWT", value)], with(vec![rule])).unwrap();
+        assert_eq!((seen(&shown, "JWT"), shown.masked.warnings.len()), (Some(value), 1));
+    }
 }
 
 #[test]
@@ -131,7 +186,8 @@ fn tokens_are_found_in_files() {
             |real: &str| gathered.entries.iter().find(|entry| entry.real.is(real.as_bytes())).unwrap();
         let (one, two) = (whole(&first).stand_in.as_str(), whole(&second).stand_in.as_str());
         assert_ne!(claims(one), claims(&first));
+        let none = whole("eyJx.y.z").stand_in.as_str();
         let content = String::from_utf8(gathered.masked.contents[0].1.clone()).unwrap();
-        assert_eq!(content, format!("one: {one}\ntwo: \"{two}\"\nnone: eyJx.y.z\nagain: {one}\n"));
+        assert_eq!(content, format!("one: {one}\ntwo: \"{two}\"\nnone: {none}\nagain: {one}\n"));
     }
 }

@@ -16,6 +16,21 @@ fn a_whole_value() {
 }
 
 #[test]
+fn what_is_too_short_to_be_covered_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pin");
+    std::fs::write(&path, "12345\n").unwrap();
+    let nowhere = CredentialPlan { inject_hosts: Vec::new(), ..variable("C") };
+    let rules = vec![variable("A"), variable("B"), nowhere, file(&path)];
+    let gathered = gathered(&[("A", "s3cre"), ("B", "s3cret"), ("C", "s3cre")], with(rules)).unwrap();
+    let [of_a, of_file] = gathered.masked.warnings.as_slice() else {
+        panic!("{:?}", gathered.masked.warnings)
+    };
+    assert!(of_a.starts_with("A: too short") && !of_a.contains("s3cre"), "{of_a}");
+    assert!(of_file.starts_with(path.to_str().unwrap()) && !of_file.contains("12345"), "{of_file}");
+}
+
+#[test]
 fn what_is_not_there_needs_no_stand_in() {
     let credentials = || with(vec![variable("TOKEN"), file(Path::new("/no/such/file"))]);
     for (variables, passed) in [

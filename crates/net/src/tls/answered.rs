@@ -1,0 +1,58 @@
+//! A server inside TLS that answers as HTTP what was not taken for a request.
+
+use crate::gateway::{Admitted, Ward};
+use crate::http::{Hidden, StatusLine};
+use crate::relay::BreakOff;
+use crate::transparent::answered_as_http;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// A stream that fails if its first words are an answer of HTTP, where that might hold a secret.
+pub(super) struct Answered<'a, S> {
+    stream: S,
+    admitted: &'a Admitted,
+    /// The first words, as long as they could be one.
+    status: Option<StatusLine>,
+}
+
+impl<'a, S> Answered<'a, S> {
+    pub(super) fn new(stream: S, ward: &Ward, admitted: &'a Admitted) -> Self {
+        let knows = ward.vault().is_some_and(|vault| vault.may_know(&admitted.target));
+        Self { stream, admitted, status: knows.then(StatusLine::default) }
+    }
+
+    fn look(&mut self, said: &[u8]) -> io::Result<()> {
+        match self.status.as_mut().map(|status| status.look(said)) {
+            Some(Hidden::Request) if self.admitted.meter().totals().0 > 0 => {
+                Err(answered_as_http(self.admitted))
+            }
+            Some(Hidden::NotYet) | None => Ok(()),
+            Some(Hidden::Request | Hidden::Nothing) => {
+                self.status = None;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Answered<'_, S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
+        Poll::Ready(self.look(&into.filled()[before..]))
+    }
+}
+
+crate::through::write_through!(stream for Answered<'_, S>);
+
+impl<S: BreakOff> BreakOff for Answered<'_, S> {
+    fn break_off(&mut self) {
+        self.stream.break_off();
+    }
+}
