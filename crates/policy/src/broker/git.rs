@@ -19,6 +19,7 @@ const REDIRECT: &str = "it would send git on the host to other settings and hook
 const INDEX: &str = "git on the host would read and write the files it lists, wherever they are: programs other than git \
                      do not write it";
 const STATE: &str = "git on the host would go on with what it says: programs other than git do not write it";
+const MEMORY: &str = "it makes git on the host remember conflicts, and follow links in their files";
 const ATTRIBUTES: &str = "it chooses programs that git on the host runs on files";
 const ADDRESS: &str = "an address that git on the host would follow may name a program";
 const WORKTREE: &str = "a work tree's part of a repository has no objects, settings and hooks of its own: with them git \
@@ -39,6 +40,8 @@ enum Meaning {
     Index,
     /// What git is in the middle of.
     State,
+    /// What makes git remember conflicts, as soon as it is there.
+    Memory,
     CommonDir {
         of_worktree: bool,
     },
@@ -100,6 +103,9 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         Meaning::Index if matches!(act, Act::Name(Naming::Directory | Naming::MovedDirectory)) => {
             Judgement::Free
         }
+        // Nothing is lost where it was there before.
+        Meaning::Memory if matches!(act, Act::Name(_)) => refuse(".git", MEMORY),
+        Meaning::Memory => Judgement::Free,
         Meaning::State => {
             let rule = RuleRef {
                 text: format!("protected .git/{}", String::from_utf8_lossy(name)),
@@ -189,6 +195,7 @@ fn in_repository(below: &[&[u8]]) -> Meaning {
         [b"config" | b"config.worktree", ..] => Meaning::Config,
         [name] if is_git_index(name) => Meaning::Index,
         below if is_git_state(below) => Meaning::State,
+        [b"rr-cache"] => Meaning::Memory,
         [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
         [b"remotes" | b"branches", _, ..] => Meaning::Address,
         [b"info"] => Meaning::Way,
@@ -211,7 +218,7 @@ fn in_modules(below: &[&[u8]]) -> Meaning {
             // Branches of others, not addresses.
             Meaning::Address if at > 0 && below[at - 1] == b"refs" => {}
             // Branches again.
-            Meaning::Index | Meaning::State
+            Meaning::Index | Meaning::State | Meaning::Memory
                 if below[..at].iter().any(|name| matches!(*name, b"refs" | b"logs")) => {}
             found => return found,
         }

@@ -152,7 +152,8 @@ fn f23_no_unfinished_work_leads_elsewhere() {
             .shell("git config core.repositoryformatversion 1 && git config extensions.objectFormat sha256");
         assert_ne!(ran.code(), 0, "{ran}");
         let work = r#"
-            git config user.name n; git config user.email e@example.test; mkdir .git/rr-cache
+            git config user.name n; git config user.email e@example.test
+            mkdir .git/rr-cache 2>/dev/null && exit 7; git config rerere.enabled true 2>/dev/null && exit 8
             for i in 1 2 3; do echo $i >> a; git commit -qam $i || exit 1; done
             git bisect start HEAD HEAD~2 && git bisect good && git bisect reset && cp -a . /tmp/copy && cp -a /tmp/copy ./copy && echo fine"#;
         let ran = world.run().shell(work);
