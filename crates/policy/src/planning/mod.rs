@@ -144,8 +144,12 @@ impl Policy {
         let typed = absent.iter().any(|id| self.book.layer(**id) == Layer::Flag && !is_private(id));
         (!absent.is_empty()).then(|| Notice {
             text: format!(
-                "{} that allow what is not there yet have no effect (make it before the start): {}{and_more}",
-                if absent.len() == 1 { "1 rule".to_owned() } else { format!("{} rules", absent.len()) },
+                "{} what is not there yet, to no effect (make it before the start): {}{and_more}",
+                if absent.len() == 1 {
+                    "1 rule allows".to_owned()
+                } else {
+                    format!("{} rules allow", absent.len())
+                },
                 named.join(", ")
             ),
             weight: if typed { NoticeWeight::Warning } else { NoticeWeight::Detail },

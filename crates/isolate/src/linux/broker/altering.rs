@@ -11,8 +11,8 @@ use super::resolve::Led;
 use super::trial::Trial;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, ResolveFlags, XattrFlags, chmodat, fchmod, fcntl_getfl, fremovexattr, fsetxattr,
-    fstat, openat2, removexattr, setxattr,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, XattrFlags, chmodat, fchmod, fcntl_getfl, fremovexattr,
+    fsetxattr, fstat, openat2, removexattr, setxattr,
 };
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -36,14 +36,16 @@ impl Trial<'_> {
         // Before anything is resolved: what is judged keeps its name until the act is done.
         let _changes = self.caller.broker.changes();
         let file = self.whom(whom, change)?;
-        // Nobody can reach it by a name.
-        if fstat(&file)?.st_nlink == 0 {
-            return alteration.act(&file).map(|()| Answer::DONE);
-        }
+        let found = fstat(&file)?;
+        let is_stream = matches!(FileType::from_raw_mode(found.st_mode), FileType::Fifo | FileType::Socket);
         let full = match self.caller.path_of(&file) {
+            // Nobody can reach it by a name.
+            _ if found.st_nlink == 0 => return alteration.act(&file).map(|()| Answer::DONE),
             Ok(path) => path,
             // A pipe, a socket: it has no name that a rule could be about.
-            Err(_) => return alteration.act(&file).map(|()| Answer::DONE),
+            Err(_) if is_stream => return alteration.act(&file).map(|()| Answer::DONE),
+            // What cannot be told cannot be judged.
+            Err(errno) => return Err(errno),
         };
         self.caller.broker.standing.check(&file, &full, &self.caller.broker.proc)?;
         if let Judgement::Refused(refusal) = self.caller.broker.judge.change(&full) {
