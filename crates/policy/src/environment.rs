@@ -18,8 +18,8 @@ pub(crate) struct EnvironmentRules {
     pub(crate) pass: Vec<String>,
     /// Masked variables: a stand-in is seen instead of the value.
     pub(crate) stand_ins: Vec<String>,
-    /// srt's `git.safeDirectories`.
-    pub(crate) safe_directories: Vec<String>,
+    /// Settings of git behind walls, names and values.
+    pub(crate) git_settings: Vec<(&'static str, String)>,
     /// Where TMPDIR points, if not to the usual place.
     pub(crate) temporary: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ impl EnvironmentRules {
             set: Vec::new(),
             pass: Vec::new(),
             stand_ins: Vec::new(),
-            safe_directories: Vec::new(),
+            git_settings: Vec::new(),
             temporary: None,
         }
     }
@@ -144,7 +144,9 @@ impl EnvironmentRules {
         }
         if self.manner == Manner::Srt {
             put(variables, "SANDBOX_RUNTIME", OsStr::new("1"));
-            self.add_safe_directories(variables);
+        }
+        if !setting.bare {
+            self.add_git_settings(variables);
         }
         if let Some(proxies) = setting.proxies {
             add_proxies(variables, proxies);
@@ -160,18 +162,18 @@ impl EnvironmentRules {
     }
 
     /// Git reads numbered pairs; those the caller set stay in front.
-    fn add_safe_directories(&self, variables: &mut Vec<Variable>) {
-        if self.safe_directories.is_empty() {
+    fn add_git_settings(&self, variables: &mut Vec<Variable>) {
+        if self.git_settings.is_empty() {
             return;
         }
         let count = variables.iter().find(|variable| variable.name == "GIT_CONFIG_COUNT");
         let first: usize = count.and_then(|count| count.value.to_str()?.parse().ok()).unwrap_or(0);
-        for (offset, directory) in self.safe_directories.iter().enumerate() {
+        for (offset, (key, value)) in self.git_settings.iter().enumerate() {
             let number = first + offset;
-            put(variables, &format!("GIT_CONFIG_KEY_{number}"), OsStr::new("safe.directory"));
-            put(variables, &format!("GIT_CONFIG_VALUE_{number}"), OsStr::new(directory));
+            put(variables, &format!("GIT_CONFIG_KEY_{number}"), OsStr::new(key));
+            put(variables, &format!("GIT_CONFIG_VALUE_{number}"), OsStr::new(value));
         }
-        put(variables, "GIT_CONFIG_COUNT", OsStr::new(&(first + self.safe_directories.len()).to_string()));
+        put(variables, "GIT_CONFIG_COUNT", OsStr::new(&(first + self.git_settings.len()).to_string()));
     }
 }
 

@@ -68,7 +68,7 @@ pub use git::{
     GitPlaces, GitRefusal, ObjectFormat, check_git_config, check_git_config_change, check_git_index,
     check_git_pointer, check_git_state, check_worktree_commondir, check_worktree_pointer,
     git_config_addresses, git_config_values, git_config_with_relative_worktree, git_config_worktree,
-    git_index_names, git_module_owner, settled_git_index,
+    git_conflicts, git_index_names, git_module_owner, settled_git_index,
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;
@@ -96,4 +96,4 @@ pub use schema::schema;
 pub use settings::{MitmProxy, ParentProxy, Protocol, SettingsError, SettingsErrors, TlsTerminate};
 pub use survey::PlanError;
 pub use violation::{Violation, ViolationKind};
-pub use work_trees::{link_on_the_way, submodule_work_trees};
+pub use work_trees::{link_on_the_way, remembered_conflicts, submodule_work_trees};

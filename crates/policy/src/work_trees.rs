@@ -1,6 +1,7 @@
-//! Where git directories have their work trees, and whether the way there is plain.
+//! Where git directories have their work trees and the files git will come back to, and whether the way there is plain.
 
-use crate::git::git_config_worktree;
+use crate::git::{git_config_worktree, git_conflicts};
+use crate::load::git_directories;
 use crate::{FileKind, Files};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,17 @@ pub(crate) fn of_submodules(git_directory: &Path, files: &dyn Files) -> Option<V
     Some(trees)
 }
 
+/// The files of every repository that a directory lies in whose conflicts git remembers; nothing where that cannot
+/// be told.
+pub fn remembered_conflicts(directory: &Path, files: &dyn Files) -> Option<Vec<PathBuf>> {
+    let parts = directory.ancestors().flat_map(|tree| {
+        git_directories(tree, files).into_iter().map(move |git| (tree, git.join("MERGE_RR")))
+    });
+    let lists = parts.filter(|(_, list)| files.look(list).is_ok());
+    let found = lists.map(|(tree, list)| git_conflicts(&files.read(&list).ok()?, tree));
+    Some(found.collect::<Option<Vec<_>>>()?.concat())
+}
+
 fn is_directory(path: &Path, files: &dyn Files) -> bool {
     files.look(path).is_ok_and(|found| found.kind == FileKind::Directory)
 }
@@ -83,6 +95,21 @@ mod tests {
         trees.sort();
         assert_eq!(trees, ["/ws/a", "/ws/b", "/ws/b/er", "/ws/d", "/ws/sub/c"].map(PathBuf::from));
         assert_eq!(submodule_work_trees(Path::new("/other"), &files), Some(Vec::new()));
+    }
+
+    #[test]
+    fn conflicts_of_every_work_tree_above_are_found() {
+        let files = Tree::new()
+            .text("/ws/.git/HEAD", "")
+            .text("/ws/.git/MERGE_RR", "11\ta/b\0")
+            .text("/ws/sub/.git", "gitdir: ../.git/modules/sub\n")
+            .text("/ws/.git/modules/sub/MERGE_RR", "11\tc\0");
+        let mut found = remembered_conflicts(Path::new("/ws/sub/deep"), &files).unwrap();
+        found.sort();
+        assert_eq!(found, ["/ws/a/b", "/ws/sub/c"].map(PathBuf::from));
+        assert_eq!(remembered_conflicts(Path::new("/other"), &files), Some(Vec::new()));
+        let files = files.text("/ws/.git/MERGE_RR", "?");
+        assert_eq!(remembered_conflicts(Path::new("/ws"), &files), None);
     }
 
     #[test]

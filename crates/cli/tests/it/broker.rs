@@ -2,6 +2,7 @@
 
 mod caches;
 mod carried;
+mod conflicts;
 mod faithful;
 mod faults;
 mod git;

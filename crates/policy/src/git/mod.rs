@@ -33,6 +33,6 @@ pub(crate) use lead::{Lead, LeadKind, git_config_leads};
 pub use places::GitPlaces;
 pub use pointer::{check_git_pointer, check_worktree_commondir, check_worktree_pointer};
 pub use refusal::GitRefusal;
-pub use state::check_git_state;
 pub(crate) use state::is_git_state;
+pub use state::{check_git_state, git_conflicts};
 pub use worktree::{git_config_with_relative_worktree, git_config_worktree, git_module_owner};

@@ -1,6 +1,9 @@
 //! Small files in which git keeps what it is in the middle of. It believes them, too.
 
 use super::refusal::GitRefusal;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Whether a path below a git directory is one of these.
 pub(crate) fn is_git_state(below: &[&[u8]]) -> bool {
@@ -33,6 +36,20 @@ pub fn check_git_state(name: &[u8], content: &[u8]) -> Result<(), GitRefusal> {
     }
 }
 
+/// The files whose conflicts a `MERGE_RR` lists: a digest, a tab, and a path in the work tree that ends with a NUL.
+/// Nothing where it is not such a list.
+pub fn git_conflicts(content: &[u8], tree: &Path) -> Option<Vec<PathBuf>> {
+    let entries = content.strip_suffix(b"\0").unwrap_or(content);
+    if entries.is_empty() {
+        return Some(Vec::new());
+    }
+    let path = |entry: &[u8]| {
+        let at = entry.iter().position(|byte| *byte == b'\t')?;
+        Some(tree.join(OsStr::from_bytes(&entry[at + 1..])))
+    };
+    entries.split(|byte| *byte == 0).map(path).collect()
+}
+
 /// A branch or a commit.
 fn is_name(text: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/-+@#".contains(byte) || *byte >= 0x80;
@@ -49,6 +66,15 @@ fn is_table(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conflicts_are_files_of_the_work_tree() {
+        let told = |text: &str| git_conflicts(text.as_bytes(), Path::new("/ws"));
+        assert_eq!(told(""), Some(Vec::new()));
+        assert_eq!(told("11\ta\0"), Some(vec!["/ws/a".into()]));
+        assert_eq!(told("11.1\td/a\tb\n\0aa\tc\0"), Some(vec!["/ws/d/a\tb\n".into(), "/ws/c".into()]));
+        assert_eq!(told("11\ta\0nothing\0"), None);
+    }
 
     #[test]
     fn what_leads_elsewhere_is_refused() {

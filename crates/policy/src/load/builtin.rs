@@ -28,8 +28,12 @@ impl Draft {
             return self.add_rule(List::AllowWrite, Place::Literal("/".into()), "/", source);
         }
         self.add_protected();
-        if self.protection.git == OnOff::On && self.policy.manner == Manner::Native {
-            self.protect_leads(files);
+        if self.protection.git == OnOff::On {
+            // Git would remember conflicts where nobody may, and fail where a person has switched that on.
+            self.policy.environment.git_settings.push(("rerere.enabled", "false".to_owned()));
+            if self.policy.manner == Manner::Native {
+                self.protect_leads(files);
+            }
         }
         let source = self.builtin("directory that cannot be looked into");
         self.add_rule(List::Protected, Place::Unlistable, "unlistable directory", source);

@@ -30,7 +30,8 @@ impl Draft {
         }
         if let Some(git) = settings.git {
             if voice.may_loosen() {
-                self.policy.environment.safe_directories.extend(git.safe_directories);
+                let directories = git.safe_directories.into_iter().map(|path| ("safe.directory", path));
+                self.policy.environment.git_settings.extend(directories);
             } else {
                 self.ignore(voice, "git.safeDirectories", "");
             }

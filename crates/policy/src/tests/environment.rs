@@ -103,9 +103,11 @@ fn srt_inherits() {
         ("CARGO_HOME", Some("/home/me/.cargo")),
         ("SANDBOX_RUNTIME", Some("1")),
         ("TMPDIR", Some("/dev/shm/tmp")),
-        ("GIT_CONFIG_COUNT", Some("2")),
+        ("GIT_CONFIG_COUNT", Some("3")),
         ("GIT_CONFIG_KEY_0", Some("safe.directory")),
         ("GIT_CONFIG_VALUE_1", Some("/other")),
+        ("GIT_CONFIG_KEY_2", Some("rerere.enabled")),
+        ("GIT_CONFIG_VALUE_2", Some("false")),
     ] {
         assert_eq!(value(&plan, name), wanted, "{name}");
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use stockade_policy::{
     Check, GitPlaces, Judge, Judgement, Naming, ObjectFormat, Plan, ViolationKind, check_git_config_change,
     check_git_pointer, check_git_state, check_worktree_commondir, check_worktree_pointer,
-    git_config_worktree, link_on_the_way, settled_git_index, submodule_work_trees,
+    git_config_worktree, link_on_the_way, remembered_conflicts, settled_git_index, submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -163,18 +163,23 @@ impl<'t> Guard<'t> {
     }
 }
 
-/// Why a link may not stand here: a submodule may have its work tree there, which git enters wherever it leads.
+/// Why a link may not stand here: git would follow it to the work tree of a submodule, or to a file whose conflict it
+/// remembers, wherever it leads.
 fn misleads(path: &Path) -> Option<String> {
-    match submodule_work_trees(path.parent().unwrap_or(path), &RealFiles) {
-        None => Some("the submodules of its repository cannot be looked at".to_owned()),
-        Some(trees) => {
-            let tree = trees.into_iter().find(|tree| tree.starts_with(path))?;
-            Some(format!(
-                "{} is the work tree of a submodule, and git would follow a link there",
-                tree.display()
-            ))
-        }
+    let directory = path.parent().unwrap_or(path);
+    let Some(trees) = submodule_work_trees(directory, &RealFiles) else {
+        return Some("the submodules of its repository cannot be looked at".to_owned());
+    };
+    let Some(conflicts) = remembered_conflicts(directory, &RealFiles) else {
+        return Some("the conflicts that git remembers in its repository cannot be looked at".to_owned());
+    };
+    let below = |paths: Vec<PathBuf>| paths.into_iter().find(|found| found.starts_with(path));
+    if let Some(tree) = below(trees) {
+        let tree = tree.display();
+        return Some(format!("{tree} is the work tree of a submodule, and git would follow a link there"));
     }
+    let file = below(conflicts)?;
+    Some(format!("git remembers the conflict in {} and would follow a link there", file.display()))
 }
 
 fn read(tree: &Tree, path: &Path, most: u64) -> Option<Vec<u8>> {

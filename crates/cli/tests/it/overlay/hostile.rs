@@ -45,6 +45,22 @@ fn a_link_that_was_applied_is_not_a_way_out() {
     });
 }
 
+/// A link that was harmless when it was made: by now git remembers a conflict there, and would follow it.
+#[test]
+fn no_link_is_applied_to_a_remembered_conflict() {
+    each_caller(|world| {
+        world.run().shell("git init -q .").exits(0);
+        held(world).shell("ln -s /etc/passwd f; ln -s /etc/passwd other").exits(0);
+        world.file(".git/MERGE_RR", format!("{}\tf\0", "1".repeat(40)));
+        let ran = world.stockade().opts(["apply", "--force"]).go();
+        assert!(format!("{ran}").contains("git remembers the conflict in"), "{ran}");
+        assert!(!world.ws.join("f").is_symlink());
+        fs::remove_file(world.ws.join(".git/MERGE_RR")).unwrap();
+        world.stockade().opts(["apply", "--force"]).go().exits(0);
+        assert!(world.ws.join("f").is_symlink());
+    });
+}
+
 /// Whatever got into the layer: what commands may not make is not made for them, not even by force.
 #[test]
 fn protected_names_are_refused_again() {

@@ -15,6 +15,7 @@ mod altering;
 mod call;
 mod caller;
 mod channel;
+mod conflicts;
 mod connects;
 mod contents;
 mod datagrams;

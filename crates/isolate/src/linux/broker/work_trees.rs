@@ -1,4 +1,4 @@
-//! Work trees of submodules, whose places no link may take.
+//! Work trees of submodules and files of remembered conflicts, whose places no link may take.
 //!
 //! The settings of a submodule say where its work tree is, and git reads and writes there without a look at what it
 //! is. A link there, or on the way there, would lead git on the host anywhere. So settings may only name a directory
@@ -23,7 +23,7 @@ use stockade_policy::{Check, Refusal, Switch, ViolationKind, git_config_worktree
 /// More directories below `modules` than this are not looked through, and nothing that needs that is allowed.
 const MOST_DIRECTORIES: usize = 2_000;
 
-const UNLINKED: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
+pub(super) const UNLINKED: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
 
 /// What is about to get a name.
 #[derive(Clone, Copy)]
@@ -33,23 +33,35 @@ pub(super) enum Arriving<'a> {
     Directory(&'a Place),
 }
 
+impl Arriving<'_> {
+    /// Whether a path would be, or lead through, a link once this has its name.
+    pub(super) fn misleads(self, new: &Path, path: &Path) -> bool {
+        match (path.strip_prefix(new), self) {
+            (Err(_), _) => false,
+            (Ok(_), Self::Link) => true,
+            (Ok(rest), Self::Directory(what)) => leads_through_link(what, rest),
+        }
+    }
+}
+
 /// Through whose mounts a repository is looked for.
 #[derive(Clone, Copy)]
-enum View {
+pub(super) enum View {
     Sandbox,
     /// A private /tmp, or a root of which only a part is shown, hides repositories that git on the host finds.
     Host,
 }
 
 impl Trial<'_> {
-    /// Refuses a link, or a directory with one in it, on the way to the work tree of a submodule. Until this call is
-    /// done no settings come to name another.
+    /// Refuses a link, or a directory with one in it, on the way to the work tree of a submodule or to a file whose
+    /// conflict git remembers. Until this call is done no settings come to name another work tree.
     pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
         let path = new.full();
         // Above the workspace, too: other sandboxes may write there.
         let views = new.path.ancestors().flat_map(|above| [(View::Sandbox, above), (View::Host, above)]);
         let mut seen = Vec::new();
         for (view, above) in views {
+            self.judge_conflicts(view, above, arriving, &path)?;
             let Some(git) = self.lock_git_directory(view, above, &path)? else { continue };
             let identity = fstat(&git.directory).map(|found| (found.st_dev, found.st_ino));
             if seen.contains(&identity) {
@@ -59,15 +71,8 @@ impl Trial<'_> {
             let Ok(trees) = work_trees(&git) else {
                 return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);
             };
-            for tree in trees {
-                let Ok(rest) = tree.strip_prefix(&path) else { continue };
-                let misled = match arriving {
-                    Arriving::Link => true,
-                    Arriving::Directory(what) => leads_through_link(what, rest),
-                };
-                if misled {
-                    return self.refuse(ViolationKind::Create, &path, misleading(&tree), REFUSED);
-                }
+            if let Some(tree) = trees.iter().find(|tree| arriving.misleads(&path, tree)) {
+                return self.refuse(ViolationKind::Create, &path, misleading(tree), REFUSED);
             }
         }
         Ok(())
@@ -91,17 +96,26 @@ impl Trial<'_> {
     ) -> Result<Option<Place>, Answer> {
         let path = tree.join(".git");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = match view {
-            View::Sandbox => openat2(rustix::fs::CWD, &path, flags, Mode::empty(), UNLINKED),
-            View::Host => {
-                let within = UNLINKED | ResolveFlags::IN_ROOT;
-                openat2(&self.caller.broker.host, &path, flags, Mode::empty(), within)
-            }
-        };
-        let Ok(directory) = opened else { return Ok(None) };
+        let Ok(directory) = self.open_in(view, &path, flags, UNLINKED) else { return Ok(None) };
         let git = Place { directory: Arc::new(directory), path, name: c"modules".into() };
         self.lock_repository(ViolationKind::Create, &git, &unknown(wanted))?;
         Ok(Some(git))
+    }
+
+    pub(super) fn open_in(
+        &self,
+        view: View,
+        path: &Path,
+        flags: OFlags,
+        resolve: ResolveFlags,
+    ) -> Result<OwnedFd, Errno> {
+        match view {
+            View::Sandbox => openat2(rustix::fs::CWD, path, flags, Mode::empty(), resolve),
+            View::Host => {
+                let within = resolve | ResolveFlags::IN_ROOT;
+                openat2(&self.caller.broker.host, path, flags, Mode::empty(), within)
+            }
+        }
     }
 }
 
