@@ -58,6 +58,8 @@ pub trait Sandbox: Send + Sync {
     fn exec(&self, command: Command) -> BoxFuture<'_, Result<Running, ExecError>>;
     /// Kills every process inside but keeps the walls for the next `exec`.
     fn stop(&self) -> BoxFuture<'_, ()>;
+    /// Begins to kill everything. `destroy` waits until it is gone.
+    fn kill(&self) {}
     /// Kills everything and waits until it is gone.
     fn destroy(&self) -> BoxFuture<'_, ()>;
     /// Whether another `exec` can work.

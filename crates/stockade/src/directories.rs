@@ -1,5 +1,6 @@
 //! Stockade's own directories, and the private tool cache of a workspace.
 
+use crate::files::real_path;
 use crate::private::stable_hash;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -60,7 +61,7 @@ impl Directories {
         if !home.is_dir() {
             return None;
         }
-        let workspace = fs::canonicalize(workspace).ok()?;
+        let workspace = real_path(workspace).ok()?;
         let name = format!("{:016x}", stable_hash(workspace.as_os_str().as_bytes()));
         let directory = self.cache.join("workspaces").join(name);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;

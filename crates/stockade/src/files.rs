@@ -41,7 +41,7 @@ impl Files for RealFiles {
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        fs::canonicalize(path)
+        real_path(path)
     }
 
     fn follow(&self, path: &Path) -> io::Result<PathBuf> {
@@ -103,6 +103,36 @@ impl Files for RealFiles {
     }
 }
 
+/// A path without links, like `fs::canonicalize`, which asks the C library, and that asks the kernel for a page for
+/// each path: starts resolve a dozen.
+pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
+    match without_links(path) {
+        Ok(Some(real)) => Ok(real),
+        Ok(None) => fs::canonicalize(path),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The same for plain paths: nothing where there are links, or names that mean other directories.
+fn without_links(path: &Path) -> Result<Option<PathBuf>, Errno> {
+    let bytes = path.as_os_str().as_bytes();
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    let Some(names) = bytes.strip_prefix(b"/") else { return Ok(None) };
+    if !names.split(|byte| *byte == b'/').all(is_plain) {
+        return Ok(None);
+    }
+    let ends = bytes.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    for end in ends.chain([bytes.len()]) {
+        let mut target = [MaybeUninit::uninit(); 1];
+        match rustix::fs::readlinkat_raw(CWD, OsStr::from_bytes(&bytes[..end]), &mut target) {
+            Err(Errno::INVAL) => {}
+            Ok(_) => return Ok(None),
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(Some(path.to_owned()))
+}
+
 /// Opens a directory whose path had no links in it. One that has come in since is not followed, wherever
 /// on the way it is.
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
@@ -160,6 +190,30 @@ mod tests {
         let mut names = RealFiles.list(&top).unwrap();
         names.sort_by(|one, other| one.0.cmp(&other.0));
         assert_eq!(names, [("link".into(), FileKind::Symlink), ("real".into(), FileKind::File)]);
+    }
+
+    #[test]
+    fn paths_are_resolved_as_the_system_does() {
+        let place = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(place.path()).unwrap();
+        fs::create_dir(top.join("d")).unwrap();
+        fs::write(top.join("d/f"), "").unwrap();
+        std::os::unix::fs::symlink("d", top.join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", top.join("lost")).unwrap();
+        std::os::unix::fs::symlink("loop", top.join("loop")).unwrap();
+        let names = [
+            "", "d", "d/", "d/.", "d//f", "d/f", "d/f/", "d/f/.", "d/f/..", "d/f/x", "d/../d", "link",
+            "link/f",
+        ];
+        for name in names.into_iter().chain(["lost", "loop", "none", "none/x"]) {
+            let path = PathBuf::from(format!("{}/{name}", top.display()));
+            let (ours, theirs) = (real_path(&path), fs::canonicalize(&path));
+            assert_eq!(ours.as_ref().ok(), theirs.as_ref().ok(), "{name}");
+            let errno = |told: &io::Result<PathBuf>| told.as_ref().err().and_then(io::Error::raw_os_error);
+            assert_eq!(errno(&ours), errno(&theirs), "{name}");
+        }
+        assert_eq!(real_path(Path::new("/")).unwrap(), Path::new("/"));
+        assert_eq!(real_path(Path::new(".")).unwrap(), fs::canonicalize(".").unwrap());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where settings files are looked for.
 
 use crate::directories::Directories;
+use crate::files::real_path;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -56,8 +57,8 @@ fn in_project(cwd: &Path, home: Option<&Path>, names: impl Fn(&Path) -> Vec<Path
 /// The roots of all repositories a directory lies in, outermost first, but for the directory itself. The
 /// nearest one is not enough: a command can make another below it, and would be rid of what the outer says.
 fn repositories(cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let Ok(real) = fs::canonicalize(cwd) else { return Vec::new() };
-    let home = home.and_then(|home| fs::canonicalize(home).ok());
+    let Ok(real) = real_path(cwd) else { return Vec::new() };
+    let home = home.and_then(|home| real_path(home).ok());
     // What lies above a home is nobody's project.
     let inside =
         |above: &&Path| home.as_deref().is_none_or(|home| *above == home || !home.starts_with(above));

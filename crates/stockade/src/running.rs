@@ -350,6 +350,10 @@ impl Running {
                 event = record_of(&mut self.network) => Some(event),
                 event = change_of(&mut self.following) => Some(event),
             };
+            if let (Some(Event::Exited(_)), Source::Walled(_, sandbox)) = (&event, &self.source) {
+                // What is left inside goes while the end is written down.
+                sandbox.kill();
+            }
             if let Some(event) = &mut event
                 && self.recorder.hear(event).is_err()
             {

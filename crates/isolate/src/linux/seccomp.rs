@@ -52,6 +52,7 @@ struct Rule {
 }
 
 /// All conditions of a row must hold for it to refuse.
+#[derive(PartialEq, Eq)]
 struct Condition {
     arg: u8,
     half: Half,
@@ -60,12 +61,13 @@ struct Condition {
 }
 
 /// Which 32 bits of an argument are looked at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Low,
     High,
 }
 
+#[derive(PartialEq, Eq)]
 enum Test {
     AnyBit(u32),
     Is(&'static [u32]),
@@ -232,23 +234,23 @@ fn beginning() -> Vec<sock_filter> {
     program
 }
 
-/// Emits a search tree: halves until a few calls are left, then compares one by one.
+/// Emits a search tree: halves until a few calls are left.
 fn search(blocks: &[(u32, Vec<Case>)], program: &mut Vec<sock_filter>) {
-    const LINEAR: usize = 4;
-    if blocks.len() <= LINEAR {
-        for (call, cases) in blocks {
-            let body: Vec<_> = cases.iter().flat_map(act_when).collect();
-            if let [only] = body.as_slice() {
-                program.extend([jump(BPF_JEQ, *call, 0, 1), *only]);
-                continue;
-            }
-            program.push(jump(BPF_JEQ, *call, 1, 0));
-            program.push(skip(body.len() + 1));
-            program.extend(body);
-            program.push(ret(SECCOMP_RET_ALLOW));
-        }
-        program.push(ret(SECCOMP_RET_ALLOW));
-        return;
+    /// The kernel remembers which calls always pass, so that few ever come here, and takes its time for every step of
+    /// a program it is given.
+    const TOGETHER: usize = 20;
+    if blocks.len() <= TOGETHER
+        && let Some(steps) = leaf(blocks)
+    {
+        return program.extend(steps);
+    }
+    if let [(call, _)] = blocks {
+        // More conditions than a jump can pass: no table has such a row, and none opens a call by having one.
+        return program.extend([
+            jump(BPF_JEQ, *call, 0, 1),
+            ret(refusal(libc::ENOSYS as u32)),
+            ret(SECCOMP_RET_ALLOW),
+        ]);
     }
     let (low, high) = blocks.split_at(blocks.len() / 2);
     let mut below = Vec::new();
@@ -261,11 +263,50 @@ fn search(blocks: &[(u32, Vec<Case>)], program: &mut Vec<sock_filter>) {
     search(high, program);
 }
 
-/// Emits one row: acts if every condition holds, falls through otherwise.
-fn act_when((when, action): &Case) -> Vec<sock_filter> {
+/// A comparison for each call, then what becomes of them, once for all that fare alike. Nothing if a jump would have
+/// to be longer than they can be.
+fn leaf(blocks: &[(u32, Vec<Case>)]) -> Option<Vec<sock_filter>> {
+    let mut fates = Vec::new();
+    let mut ways: Vec<(u32, usize)> = Vec::new();
+    for (at, (call, cases)) in blocks.iter().enumerate() {
+        let fate = fate(cases)?;
+        let alike = blocks[..at].iter().position(|(_, others)| others == cases);
+        match alike {
+            Some(other) => ways.push((*call, ways[other].1)),
+            None => {
+                ways.push((*call, fates.len()));
+                fates.extend(fate);
+            }
+        }
+    }
+    let mut steps = Vec::new();
+    for (number, (call, at)) in ways.iter().enumerate() {
+        let left = ways.len() - number - 1;
+        let pass = if left == 0 { fates.len() } else { 0 };
+        steps.push(jump(BPF_JEQ, *call, u8::try_from(left + at).ok()?, u8::try_from(pass).ok()?));
+    }
+    steps.extend(fates);
+    steps.push(ret(SECCOMP_RET_ALLOW));
+    Some(steps)
+}
+
+/// What becomes of a call: the first row whose conditions all hold decides.
+fn fate(cases: &[Case]) -> Option<Vec<sock_filter>> {
+    let mut steps = Vec::new();
+    for case in cases {
+        steps.extend(act_when(case)?);
+    }
+    if !cases.iter().any(|(when, _)| when.is_empty()) {
+        steps.push(ret(SECCOMP_RET_ALLOW));
+    }
+    Some(steps)
+}
+
+/// One row: acts if every condition holds, falls through otherwise.
+fn act_when((when, action): &Case) -> Option<Vec<sock_filter>> {
     let mut body = vec![ret(*action)];
     for condition in when.iter().rev() {
-        let rest = body.len();
+        let rest = u8::try_from(body.len()).ok()?;
         let mut test = vec![load(ARGS_OFFSET + 8 * u32::from(condition.arg) + offset(condition.half))];
         if condition.mask != u32::MAX {
             test.push(sock_filter {
@@ -276,29 +317,24 @@ fn act_when((when, action): &Case) -> Vec<sock_filter> {
             });
         }
         match condition.test {
-            Test::AnyBit(bits) => test.extend([jump(BPF_JSET, bits, 1, 0), skip(rest)]),
+            Test::AnyBit(bits) => test.push(jump(BPF_JSET, bits, 0, rest)),
             Test::Is(values) => {
                 for (at, value) in values.iter().enumerate() {
-                    test.push(jump(BPF_JEQ, *value, (values.len() - at) as u8, 0));
+                    let left = u8::try_from(values.len() - at - 1).ok()?;
+                    test.push(jump(BPF_JEQ, *value, left, if left == 0 { rest } else { 0 }));
                 }
-                test.push(skip(rest));
             }
             Test::Not(values) => {
                 for (at, value) in values.iter().enumerate() {
-                    test.push(jump(
-                        BPF_JEQ,
-                        *value,
-                        (values.len() - at - 1) as u8,
-                        u8::from(at + 1 == values.len()),
-                    ));
+                    let beyond = u8::try_from(values.len() - at - 1 + body.len()).ok()?;
+                    test.push(jump(BPF_JEQ, *value, beyond, 0));
                 }
-                test.push(skip(rest));
             }
         }
         test.extend(body);
         body = test;
     }
-    body
+    Some(body)
 }
 
 fn offset(half: Half) -> u32 {

@@ -3,7 +3,13 @@
 use super::Ways;
 use crate::rules::List;
 use crate::{FileKind, Files, Identity};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Component, Path, PathBuf};
+
+/// As many names of one directory are looked for one by one; then it is listed.
+const FEW: u32 = 6;
 
 /// A file, and how it was reached.
 #[derive(Clone, Debug)]
@@ -28,11 +34,46 @@ pub(crate) enum Absence {
 pub(crate) struct Locator<'a> {
     files: &'a dyn Files,
     ways: Ways<'a>,
+    directories: HashMap<PathBuf, Contents>,
+}
+
+/// What is known of a directory that names were looked for in.
+enum Contents {
+    Asked(u32),
+    /// Its names in small letters, because some file systems take a name in any.
+    Listed(HashSet<OsString>),
+    /// It cannot be listed, or has names that such a file system could take for others.
+    Unknown,
+}
+
+impl Contents {
+    fn list(files: &dyn Files, directory: &Path) -> Self {
+        let mut names = HashSet::new();
+        match files.tell(directory, &mut |name, _| drop(names.insert(name.to_ascii_lowercase()))) {
+            Ok(()) if names.iter().all(|name| name.is_ascii()) => Self::Listed(names),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Listed(HashSet::new()),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl<'a> Locator<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self { files, ways: Ways::new(files) }
+        Self { files, ways: Ways::new(files), directories: HashMap::new() }
+    }
+
+    /// Whether it is known that there is no such name.
+    fn is_absent(&mut self, directory: &Path, name: &OsStr) -> bool {
+        let Some(contents) = self.directories.get_mut(directory) else {
+            self.directories.insert(directory.to_owned(), Contents::Asked(1));
+            return false;
+        };
+        match contents {
+            Contents::Asked(times) if *times < FEW => *times += 1,
+            Contents::Asked(_) => *contents = Contents::list(self.files, directory),
+            Contents::Listed(_) | Contents::Unknown => {}
+        }
+        matches!(contents, Contents::Listed(names) if !names.contains(&name.to_ascii_lowercase()))
     }
 
     /// The file a path means, if it exists.
@@ -45,6 +86,15 @@ impl<'a> Locator<'a> {
         // Asking first is what makes rules for absent files cheap.
         let identity = self.files.look(path).map_err(|_| Absence::NoName)?;
         self.follow(path, identity).ok_or(Absence::LeadsNowhere)
+    }
+
+    /// The same for names that every directory tells. Some have others that they do not list, such as `.zfs`, which a
+    /// person may write a rule about.
+    pub(crate) fn find_listed(&mut self, path: &Path) -> Result<Located, Absence> {
+        match (path.parent(), path.file_name()) {
+            (Some(directory), Some(name)) if self.is_absent(directory, name) => Err(Absence::NoName),
+            _ => self.find(path),
+        }
     }
 
     fn follow(&mut self, path: &Path, identity: Identity) -> Option<Located> {
@@ -88,4 +138,34 @@ pub(super) fn tidy(path: &Path) -> PathBuf {
         }
     }
     tidy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+
+    #[test]
+    fn names_are_found_before_and_after_their_directory_is_listed() {
+        let files = Tree::new().text("/d/there", "").text("/d/OTHER", "").directory("/e/deep");
+        let mut locator = Locator::new(&files);
+        for round in 0..3 * FEW {
+            let absent = format!("/d/absent{round}");
+            assert_eq!(locator.find_listed(Path::new(&absent)).err(), Some(Absence::NoName));
+            assert!(locator.find_listed(Path::new("/d/there")).is_ok(), "{round}");
+            assert_eq!(locator.find_listed(Path::new("/none/there")).err(), Some(Absence::NoName));
+            assert!(locator.find_listed(Path::new("/e/deep")).is_ok());
+        }
+        assert!(matches!(locator.directories[Path::new("/d")], Contents::Listed(_)));
+        // A file system that takes names in any letters is asked.
+        assert!(!locator.is_absent(Path::new("/d"), OsStr::new("other")));
+        assert!(locator.is_absent(Path::new("/d"), OsStr::new("another")));
+    }
+
+    #[test]
+    fn directories_with_strange_names_are_asked() {
+        let files = Tree::new().text("/d/\u{212a}ube", "").text("/d/a", "");
+        let mut locator = Locator::new(&files);
+        assert!((0..3 * FEW).all(|_| !locator.is_absent(Path::new("/d"), OsStr::new("kube"))));
+    }
 }

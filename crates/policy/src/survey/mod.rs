@@ -76,7 +76,11 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
         }
         match &rule.place {
             Place::Literal(path) => {
-                match locator.find(path).or_else(|absence| locator.tidied(path, rule.list).ok_or(absence)) {
+                let found = match policy.book.layer(id) {
+                    Layer::BuiltIn => locator.find_listed(path),
+                    _ => locator.find(path),
+                };
+                match found.or_else(|absence| locator.tidied(path, rule.list).ok_or(absence)) {
                     Ok(found) if opens(rule.list) && touched.misleads(files, path, &found.path) => {
                         survey.warn_about_planted(&policy.book.quote(id), path, &found.path);
                     }

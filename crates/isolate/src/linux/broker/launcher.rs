@@ -24,7 +24,8 @@ pub(crate) struct BrokerHandle {
     plan: Arc<Plan>,
     /// The first process.
     init: OwnedFd,
-    namespaces: Namespaces,
+    /// For the broker to enter. Whoever holds them last takes the mounts apart.
+    namespaces: Mutex<Option<Namespaces>>,
     /// The first process's end sends what a broker needs.
     from_init: AsyncFd<OwnedFd>,
     stage: Mutex<Stage>,
@@ -84,7 +85,7 @@ impl BrokerHandle {
         Ok(Self {
             plan: Arc::clone(plan),
             init,
-            namespaces,
+            namespaces: Mutex::new(Some(namespaces)),
             from_init,
             stage: Mutex::new(Stage::Expected(None)),
             hearing: Mutex::default(),
@@ -126,7 +127,7 @@ impl BrokerHandle {
                 continue;
             };
             match need(&handed.listener).await {
-                Need::Now => return Some(self.start(&handed)),
+                Need::Now => return self.start(&handed),
                 Need::Never => *self.stage() = Stage::Never,
             }
         }
@@ -148,26 +149,37 @@ impl BrokerHandle {
         };
     }
 
-    /// Starts the broker's process.
-    fn start(&self, handed: &Handed) -> Result<Arc<Serving>, Errno> {
+    /// Starts the broker's process; nothing where everything is about to end.
+    fn start(&self, handed: &Handed) -> Option<Result<Arc<Serving>, Errno>> {
         let mut stage = self.stage();
-        let started = self.fork(handed);
-        let before = std::mem::replace(&mut *stage, Stage::Never);
-        let serving = Arc::new(started?);
-        if let Stage::Ready(_, Some((told, file))) = before {
-            // A new channel has room.
-            channel::send(serving.channel.get_ref(), &told, Some(file.as_fd()), SendFlags::DONTWAIT)?;
+        let namespaces = self.namespaces().take()?;
+        let Stage::Ready(_, untold) = std::mem::replace(&mut *stage, Stage::Never) else { return None };
+        let started = self.fork(handed, &namespaces).and_then(|serving| {
+            if let Some((told, file)) = untold {
+                // A new channel has room.
+                channel::send(serving.channel.get_ref(), &told, Some(file.as_fd()), SendFlags::DONTWAIT)?;
+            }
+            Ok(Arc::new(serving))
+        });
+        if let Ok(serving) = &started {
+            *stage = Stage::Serving(Arc::clone(serving));
         }
-        *stage = Stage::Serving(Arc::clone(&serving));
-        Ok(serving)
+        Some(started)
     }
 
-    fn fork(&self, handed: &Handed) -> Result<Serving, Errno> {
+    /// Lets go of what a broker would need that was never needed: everything inside is about to end. The first process
+    /// then takes the mounts apart as it goes, all at once; its /proc would lose them one by one.
+    pub(crate) fn retire(&self) {
+        let namespaces = self.namespaces().take();
+        drop(namespaces);
+    }
+
+    fn fork(&self, handed: &Handed, namespaces: &Namespaces) -> Result<Serving, Errno> {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let pidfd = match sys::fork_broker()? {
             Forked::Launcher { pidfd } => pidfd,
-            Forked::Broker => self.become_broker(handed, theirs.as_fd()),
+            Forked::Broker => self.become_broker(handed, namespaces, theirs.as_fd()),
         };
         rustix::io::ioctl_fionbio(&ours, true)?;
         let channel = sys::watch(ours).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -175,9 +187,9 @@ impl BrokerHandle {
     }
 
     /// In the copy: lets go of everything that is the launcher's, and serves.
-    fn become_broker(&self, handed: &Handed, channel: BorrowedFd<'_>) -> ! {
+    fn become_broker(&self, handed: &Handed, namespaces: &Namespaces, channel: BorrowedFd<'_>) -> ! {
         sys::block_all_signals();
-        let Namespaces { user, mount } = &self.namespaces;
+        let Namespaces { user, mount } = namespaces;
         let (listener, root) = (handed.listener.get_ref().as_fd(), handed.root.as_fd());
         let unmasked = handed.unmasked.as_ref().map(AsFd::as_fd);
         let kept = [
@@ -230,6 +242,10 @@ impl BrokerHandle {
 
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn namespaces(&self) -> MutexGuard<'_, Option<Namespaces>> {
+        self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now_serving(&self) -> Option<Arc<Serving>> {

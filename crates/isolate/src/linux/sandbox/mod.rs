@@ -215,6 +215,10 @@ impl Sandbox for NativeSandbox {
         Box::pin(async { self.shared.send(Order::KillAll, &[]).await.unwrap_or(()) })
     }
 
+    fn kill(&self) {
+        self.shared.kill();
+    }
+
     fn destroy(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.shared.kill();
@@ -385,6 +389,9 @@ impl Shared {
     /// Kills the first process, and with it everything inside. The keeper reaps it.
     pub(crate) fn kill(&self) {
         if !self.progress.borrow().gone {
+            if let Some(broker) = &self.broker {
+                broker.retire();
+            }
             let _ = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
         }
     }
