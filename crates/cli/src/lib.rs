@@ -20,6 +20,8 @@ mod srt;
 mod status;
 mod stderr;
 mod sys;
+#[cfg(target_arch = "x86_64")]
+mod sys_copy;
 mod sys_memory;
 mod violations;
 mod voice;

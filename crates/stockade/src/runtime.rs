@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade_isolate::{
-    Afterwards, Command, CreateError, ExecError, Provider, StartError as EngineError, Started,
+    Afterwards, Command, CreateError, ExecError, NativeProvider, Provider, StartError as EngineError, Started,
 };
 use stockade_policy::{
     BareWish, Chooser, CommandLine, Consent, Decision, Enforcement, Event, Exit, Files, Outcome, Plan,
@@ -73,6 +73,15 @@ pub struct Prepared {
 /// What the next start has ready. Dropping it gives up what no start has taken.
 #[must_use = "what is ready is given up when this is dropped"]
 pub struct Ready(Arc<dyn Provider>);
+
+impl Ready {
+    /// What [`Runtime::get_ready`] does, before there is a runtime, for the native engine.
+    pub fn early() -> Self {
+        let provider: Arc<dyn Provider> = Arc::new(NativeProvider::new());
+        provider.get_ready();
+        Self(provider)
+    }
+}
 
 impl Drop for Ready {
     fn drop(&mut self) {

@@ -37,6 +37,7 @@ pub(crate) use review::ReviewWish;
 use review::Reviewing;
 pub(crate) use signals::Signals;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -45,7 +46,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stockade::{
     BuildError, Builder, CommandLine, Layer, LayerReport, LayerState, NetworkHandle, NoticeWeight, Plan,
-    PrepareError, Prepared, Publish, Request, Running, Runtime, StartError, Verdict, WITHOUT_WALLS,
+    PrepareError, Prepared, Publish, Ready, Request, Running, Runtime, StartError, Verdict, WITHOUT_WALLS,
     WallLayer, visible,
 };
 use terminal::Terminal;
@@ -133,6 +134,8 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
         Ok(asking) => asking,
         Err(error) => return refuse(voice, error),
     };
+    // Other engines are rare; what was made ready for nothing is given up.
+    let _ready = args.provider.is_none().then(Ready::early);
     let stage = asking.stage();
     let patience = Duration::from_millis(args.ask_timeout);
     let held = match Held::begin(args.overlay.as_ref().map(Option::as_deref), &args.policy.directory()) {
@@ -262,6 +265,8 @@ async fn to_the_last_word(job: Job) -> ExitCode {
 async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refusal> {
     let Job { runtime, command, voice, tty, stage, inherit, events, report, review, .. } = job;
     let Job { not_found_hint, beside, .. } = job;
+    // The program ends with its command. What it knows is not taken apart piece by piece.
+    let runtime = ManuallyDrop::new(runtime);
     let name = program(&command);
     let mut prepared = runtime.prepare(runtime.request(command))?;
     announce(voice, &runtime, &prepared);
@@ -275,7 +280,7 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
         // Only the plan told whether commands reach them.
         prepared = runtime.prepare(Request { kept, ..prepared.request })?;
     }
-    let plan = Arc::clone(&prepared.plan);
+    let plan = ManuallyDrop::new(Arc::clone(&prepared.plan));
     let Wired { wiring, terminal, shown } = wiring::choose(tty, inherit, &prepared, stage.as_ref())?;
     let reviewing = Reviewing::begin(review, &prepared)?;
 

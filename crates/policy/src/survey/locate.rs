@@ -49,7 +49,9 @@ enum Contents {
 impl Contents {
     fn list(files: &dyn Files, directory: &Path) -> Self {
         let mut names = HashSet::new();
-        match files.tell(directory, &mut |name, _| drop(names.insert(name.to_ascii_lowercase()))) {
+        match files.tell(directory, &mut |name, _| {
+            names.insert(name.to_ascii_lowercase());
+        }) {
             Ok(()) if names.iter().all(|name| name.is_ascii()) => Self::Listed(names),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Listed(HashSet::new()),
             _ => Self::Unknown,

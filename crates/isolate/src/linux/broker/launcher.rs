@@ -14,12 +14,12 @@ use rustix::net::{
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stockade_policy::Plan;
+use stockade_policy::{HeldReads, Judge, Plan};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// The broker of a sandbox. It is started when the first call is held: a command that only reads never needs one.
-/// Dropping it ends it.
+/// The broker of a sandbox. It is started when the first call is held: a command that only reads never needs one. Where
+/// reads are held every command does, and it is started as soon as it can be. Dropping it ends it.
 pub(crate) struct BrokerHandle {
     plan: Arc<Plan>,
     /// The first process.
@@ -30,6 +30,8 @@ pub(crate) struct BrokerHandle {
     from_init: AsyncFd<OwnedFd>,
     stage: Mutex<Stage>,
     hearing: Mutex<Room>,
+    /// The rules as a broker reads them, where every command needs one at once.
+    judge: Mutex<Option<Judge>>,
 }
 
 /// How far a broker's life has come.
@@ -89,6 +91,7 @@ impl BrokerHandle {
             from_init,
             stage: Mutex::new(Stage::Expected(None)),
             hearing: Mutex::default(),
+            judge: Mutex::default(),
         })
     }
 
@@ -123,14 +126,30 @@ impl BrokerHandle {
                 Stage::Expected(_) => None,
             };
             let Some(handed) = handed else {
+                if self.needed_at_once() {
+                    // There is nothing else to do while the walls are built.
+                    self.judge().get_or_insert_with(|| Judge::new(&self.plan));
+                }
                 self.expect().await;
                 continue;
             };
+            if self.needed_at_once() {
+                return self.start(&handed);
+            }
             match need(&handed.listener).await {
                 Need::Now => return self.start(&handed),
                 Need::Never => *self.stage() = Stage::Never,
             }
         }
+    }
+
+    /// Whether every command makes calls that are held.
+    fn needed_at_once(&self) -> bool {
+        self.plan.broker.as_ref().is_some_and(|broker| broker.reads == HeldReads::All)
+    }
+
+    fn judge(&self) -> MutexGuard<'_, Option<Judge>> {
+        self.judge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what the first process hands over.
@@ -164,6 +183,8 @@ impl BrokerHandle {
         if let Ok(serving) = &started {
             *stage = Stage::Serving(Arc::clone(serving));
         }
+        // It has a copy.
+        drop(self.judge().take());
         Some(started)
     }
 
@@ -214,6 +235,7 @@ impl BrokerHandle {
         };
         let namespaces = Namespaces { user, mount };
         process::run(Inheritance {
+            judge: self.judge().take().unwrap_or_else(|| Judge::new(&self.plan)),
             plan: Arc::clone(&self.plan),
             init,
             namespaces,

@@ -69,6 +69,7 @@ pub(super) struct Changes {
 
 /// What a new broker is given.
 pub(super) struct Inheritance {
+    pub(super) judge: Judge,
     pub(super) plan: Arc<Plan>,
     /// The first process.
     pub(super) init: OwnedFd,
@@ -105,12 +106,11 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
     rustix::process::fchdir(&given.root)
         .and_then(|()| rustix::process::chroot(c"."))
         .map_err(at("take the sandbox's root"))?;
-    let judge = Judge::new(&given.plan);
     sys::keep_only_tracing().map_err(at("give up privileges"))?;
     let standing = Standing::look(&given.plan.mounts).map_err(at("find the sandbox's mounts"))?;
     let broker = Arc::new(Broker {
         listener: Listener::new(given.listener),
-        judge,
+        judge: given.judge,
         network: Mutex::new(Network::new(&given.plan)),
         plan: given.plan,
         init: given.init,
