@@ -6,6 +6,7 @@
 
 mod agree;
 mod answer;
+mod answers;
 mod body;
 mod connect;
 mod covered;

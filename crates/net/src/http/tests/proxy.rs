@@ -173,12 +173,13 @@ async fn bodies_stream_both_ways() {
     );
     assert!(until(&mut client, head, "\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
     let heard = until(&mut client, "x".repeat(300_000), ">").await;
-    assert!(heard.contains("headers=content-length,host body=xxx"), "{}", &heard[..200]);
+    assert!(heard.contains("headers=connection,content-length,host body=xxx"), "{}", &heard[..200]);
     let chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: t\r\n\r\n";
     let heard =
         until(&mut client, format!("PUT http://{at}/ HTTP/1.1\r\nHost: {at}\r\n{chunked}"), ">").await;
     assert!(heard.contains("body=abc"), "{heard}");
-    let head = format!("POST / HTTP/1.1\r\nHost: {at}\r\nContent-Length: 300000\r\n\r\n");
+    let last = "Connection: close\r\n";
+    let head = format!("POST / HTTP/1.1\r\nHost: {at}\r\n{last}Content-Length: 300000\r\n\r\n");
     assert_eq!(witness.records(2).await[0].sent, 300_000 + head.len() as u64);
 }
 
