@@ -39,7 +39,7 @@ mod tunnel;
 mod two;
 mod wishes;
 
-pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine};
+pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine, greets_like_http};
 pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;
 pub(crate) use proxy::serve_proxy;
