@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::flow::Body;
 use super::translate;
+use super::unheard::Unheard;
 use crate::dial::Forwarder;
 use crate::gateway::{Admitted, DialError, Ward};
 use crate::peer::{inheriting, peer};
@@ -211,7 +212,7 @@ impl Lines {
         let big = self.ward.room_for_big_buffers();
         let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
         client.preserve_header_case(true).max_buf_size(largest);
-        let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
+        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream))).await?;
         self.run(admitted, async move {
             let _big = big;
             connection.with_upgrades().await

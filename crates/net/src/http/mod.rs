@@ -37,6 +37,7 @@ mod tests;
 mod translate;
 mod tunnel;
 mod two;
+mod unheard;
 mod wishes;
 
 pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine, greets_like_http};

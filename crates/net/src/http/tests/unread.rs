@@ -250,3 +250,25 @@ async fn an_answer_may_come_before_the_body() {
         assert_eq!(lines(&taken).last().map(String::as_str), Some("POST /ok"), "{taken:?}");
     }
 }
+
+/// A server that refuses a long body closes while it is still being sent.
+#[tokio::test]
+async fn an_answer_is_not_lost_with_the_rest_of_the_body() {
+    for plan in [open(), GatewayPlan { strip_response_headers: vec!["X".into()], ..open() }] {
+        let (port, _taken) = hasty(Manners::Good, None).await;
+        let (client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
+        let (mut from, mut to) = client.into_split();
+        let sending = tokio::spawn(async move {
+            let head = "POST /ok HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5000000\r\n\r\n";
+            let _ = to.write_all(head.as_bytes()).await;
+            let _ = to.write_all(&[b'x'; 5_000_000]).await;
+        });
+        let mut heard = Vec::new();
+        while !heard.ends_with(b">") {
+            let read = timeout(PATIENCE, from.read_buf(&mut heard)).await.expect("no answer").unwrap();
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&heard));
+        }
+        assert!(String::from_utf8(heard).unwrap().ends_with("<POST /ok>"));
+        sending.abort();
+    }
+}
