@@ -2,14 +2,14 @@
 
 use super::second::second;
 use super::terminated::{localhost, tls_config, trusting};
-use super::{PATIENCE, admitted, gateway, proxied, until};
+use super::{PATIENCE, admitted, all, gateway, proxied, until};
 use crate::Termination;
 use crate::gateway::testing::plan;
 use bytes::Bytes;
 use http::Request;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-use stockade_policy::{GatewayPlan, ParentProxy, TlsPlan, Upstreams};
+use stockade_policy::{Cause, GatewayPlan, ParentProxy, TlsPlan, Upstreams};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
@@ -193,6 +193,25 @@ async fn nor_inside_tls() {
         send.send_data(Bytes::from(HIDDEN), true).unwrap();
         assert_eq!(timeout(PATIENCE, response).await.unwrap().unwrap().status(), 200);
         assert_eq!(lines(&taken), ["POST /ok"]);
+    }
+}
+
+/// What follows the head of such a request would not be HTTP for one side and a body for the other.
+#[tokio::test]
+async fn a_request_that_turns_its_connection_has_no_body() {
+    for first in ["", "GET /0 HTTP/1.1\r\nHost: a.test\r\n\r\n"] {
+        let (port, taken) = hasty(Manners::Good, None).await;
+        let (mut client, witness, _ward) = admitted(open(), &format!("a.test:{port}")).await;
+        if !first.is_empty() {
+            ask(&mut client, first).await;
+        }
+        let asking = "Connection: Upgrade, keep-alive\r\nUpgrade: websocket\r\n";
+        let length = HIDDEN.len();
+        let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{asking}Content-Length: {length}\r\n\r\n");
+        let heard = all(&mut client, request + HIDDEN).await;
+        assert!(heard.starts_with("HTTP/1.1 400 "), "{heard}");
+        assert_eq!(witness.causes(), [Cause::Grammar]);
+        assert!(lines(&taken).iter().all(|line| line == "GET /0"), "{taken:?}");
     }
 }
 
