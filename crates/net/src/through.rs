@@ -1,5 +1,30 @@
 //! Streams that look at what is read and have nothing to say about what is written.
 
+/// What one field reads is shown to `look`, which may end it. Writes go there as they are.
+macro_rules! look_through {
+    ($stream:ident for $type:ty) => {
+        impl<S: ::tokio::io::AsyncRead + Unpin> ::tokio::io::AsyncRead for $type {
+            fn poll_read(
+                mut self: ::std::pin::Pin<&mut Self>,
+                context: &mut ::std::task::Context<'_>,
+                into: &mut ::tokio::io::ReadBuf<'_>,
+            ) -> ::std::task::Poll<::std::io::Result<()>> {
+                let before = into.filled().len();
+                ::std::task::ready!(::std::pin::Pin::new(&mut self.$stream).poll_read(context, into))?;
+                ::std::task::Poll::Ready(self.look(&into.filled()[before..]))
+            }
+        }
+
+        impl<S: $crate::relay::BreakOff> $crate::relay::BreakOff for $type {
+            fn break_off(&mut self) {
+                self.$stream.break_off();
+            }
+        }
+
+        $crate::through::write_through!($stream for $type);
+    };
+}
+
 /// Writes go to one field as they are.
 macro_rules! write_through {
     ($stream:ident for $type:ty $(, $bound:path)?) => {
@@ -41,4 +66,4 @@ macro_rules! write_through {
     };
 }
 
-pub(crate) use write_through;
+pub(crate) use {look_through, write_through};

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 use stockade_policy::{
     AddressOwner, GatewayPlan, NetJudge, NetLimits, NetRefusal, RuleRef, Ruling, Switch, Target,
 };
@@ -107,6 +108,11 @@ impl Ward {
     /// Looking into TLS, where the plan wants it.
     pub(crate) fn termination(&self) -> Option<&Termination> {
         self.termination.as_deref()
+    }
+
+    /// How long a client that has to speak first may say nothing: as long as is `usual`, or as a handshake may take.
+    pub(crate) fn patience(&self, usual: Duration) -> Duration {
+        self.termination().map_or(usual, |termination| termination.patience().min(usual))
     }
 
     /// The secrets the sandbox sees stand-ins of.

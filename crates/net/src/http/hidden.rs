@@ -56,6 +56,16 @@ const METHOD: &[u8] = b"GET";
 const NAME: &[u8] = b"HTTP/";
 
 impl HiddenRequest {
+    /// For a client whose server does not speak HTTP: none is looked for.
+    pub(crate) fn unsought() -> Self {
+        Self { looked_at: MOST, line: Line::Over, version: Version::None }
+    }
+
+    /// For a client whose server has begun like this, before it had heard anything.
+    pub(crate) fn after(greeting: &[u8]) -> Self {
+        if greets_like_http(greeting) { Self::default() } else { Self::unsought() }
+    }
+
     /// Looks at what the client says next.
     pub(crate) fn look(&mut self, said: &[u8]) -> Hidden {
         for byte in said {
@@ -136,6 +146,13 @@ impl StatusLine {
     }
 }
 
+/// Whether a server that speaks first, and begins like this, may be one of HTTP. Those do not speak first, but to say
+/// that they have waited long enough, and in HTTP/2.
+pub(crate) fn greets_like_http(greeting: &[u8]) -> bool {
+    let length = greeting.len().min(NAME.len());
+    greeting[..length].eq_ignore_ascii_case(&NAME[..length]) || greeting.starts_with(&[0])
+}
+
 /// What servers take for a space in a request line: Python's go by its notion of a text.
 pub(super) fn is_gap(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c | b'\r' | 0x1c..=0x1f | 0x85 | 0xa0)
@@ -210,6 +227,18 @@ mod tests {
         assert_eq!(looked(&["HT", "TP/", "0"]), [Hidden::NotYet, Hidden::NotYet, Hidden::Request]);
         assert_eq!(looked(&["+OK\r\n"]), [Hidden::Nothing]);
         assert_eq!(looked(&["HTTP/x"]), [Hidden::Nothing]);
+    }
+
+    #[test]
+    fn nobody_asks_a_server_that_greets() {
+        let request = b"DATA\nGET / HTTP/1.1\r\n";
+        let settings = b"\0\0\x06\x04\0\0\0\0\0";
+        for greeting in [&b""[..], b"H", b"HTTP/1.1 408 Request Timeout\r\n", settings, &settings[..1]] {
+            assert_eq!(HiddenRequest::after(greeting).look(request), Hidden::Request, "{greeting:?}");
+        }
+        for greeting in [&b"220 mail\r\n"[..], b"S", b"\x4a\0\0\0\x0a8.0", b"HELO"] {
+            assert_eq!(HiddenRequest::after(greeting).look(request), Hidden::Nothing, "{greeting:?}");
+        }
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use super::answer::Answer;
 use super::flow::Body;
+use super::translate;
+use super::unheard::Unheard;
 use crate::dial::Forwarder;
 use crate::gateway::{Admitted, DialError, Ward};
 use crate::peer::{inheriting, peer};
 use crate::tls;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -69,10 +71,20 @@ pub(super) struct Line {
     pub(super) admitted: Arc<Admitted>,
     sender: Sender,
     way: Way,
+    /// Whether another request may follow.
+    reuse: Reuse,
     /// While a request has an HTTP/1 connection to itself.
     _turn: Option<OwnedSemaphorePermit>,
     /// What a proxy wants to see in every request.
     authorization: Option<HeaderValue>,
+}
+
+/// Whether a connection may be given another request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reuse {
+    Yes,
+    /// A request with a body is the last of its HTTP/1 connection: the server may have taken its body for more.
+    No,
 }
 
 #[derive(Debug)]
@@ -200,7 +212,7 @@ impl Lines {
         let big = self.ward.room_for_big_buffers();
         let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
         client.preserve_header_case(true).max_buf_size(largest);
-        let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
+        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream))).await?;
         self.run(admitted, async move {
             let _big = big;
             connection.with_upgrades().await
@@ -256,7 +268,8 @@ impl Lines {
 
 impl Line {
     fn new(admitted: &Arc<Admitted>, sender: Sender) -> Self {
-        Self { admitted: Arc::clone(admitted), sender, way: Way::Server, _turn: None, authorization: None }
+        let (admitted, way, reuse) = (Arc::clone(admitted), Way::Server, Reuse::Yes);
+        Self { admitted, sender, way, reuse, _turn: None, authorization: None }
     }
 
     /// What a proxy wants to see in every request.
@@ -267,6 +280,14 @@ impl Line {
     /// Whether requests go out as HTTP/2.
     pub(super) fn is_second(&self) -> bool {
         matches!(self.sender, Sender::Two(_))
+    }
+
+    /// Makes the request the last of its connection, for both sides, where it has to be.
+    pub(super) fn end_with(&mut self, request: &mut Request<Body>) {
+        if !self.is_second() && translate::has_body(request) {
+            request.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            self.reuse = Reuse::No;
+        }
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -288,9 +309,9 @@ impl Line {
 }
 
 impl Lease {
-    /// The connection is free again.
+    /// The connection is free again; where it cannot be used again it ends.
     pub(super) fn give_back(self) {
-        if self.line.is_second() {
+        if self.line.is_second() || self.line.reuse == Reuse::No {
             return;
         }
         let mut idle = self.lines.idle();

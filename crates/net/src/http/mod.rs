@@ -6,6 +6,7 @@
 
 mod agree;
 mod answer;
+mod answers;
 mod body;
 mod connect;
 mod covered;
@@ -36,9 +37,10 @@ mod tests;
 mod translate;
 mod tunnel;
 mod two;
+mod unheard;
 mod wishes;
 
-pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine};
+pub(crate) use hidden::{Hidden, HiddenRequest, StatusLine, greets_like_http};
 pub(crate) use likeness::{Likeness, looks_like_http};
 pub(crate) use plain::serve_plain;
 pub(crate) use proxy::serve_proxy;

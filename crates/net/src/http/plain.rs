@@ -18,7 +18,7 @@ const BEGINNING: &[u8] = b"PRI * HTTP/";
 /// Serves a stream whose first bytes are an HTTP request.
 ///
 /// Requests are read and judged, answers are passed on unseen, unless the plan wants something done to them
-/// or to the requests.
+/// or to the requests, or a request has a body.
 pub(crate) async fn serve_plain(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     if first.starts_with(BEGINNING) {
         let wanted = admitted.wanted();
@@ -28,8 +28,13 @@ pub(crate) async fn serve_plain(ward: Arc<Ward>, client: Socket, admitted: Admit
     if !changes_anything(&ward, &admitted) {
         return serve_raw(ward, client, admitted, first).await;
     }
-    let (guard, gate) = Guard::new(client, ward.room(), &first);
-    let road = Road::new(&ward, Kind::Admitted(Arc::new(admitted)), Speech::Plain, Some(gate));
+    serve_both_ways(&ward, client, admitted, &first).await;
+}
+
+/// Serves what follows on a stream, of which this was read and not judged. Answers are read like requests.
+pub(super) async fn serve_both_ways(ward: &Arc<Ward>, client: Socket, admitted: Admitted, first: &[u8]) {
+    let (guard, gate) = Guard::new(client, ward.room(), first);
+    let road = Road::new(ward, Kind::Admitted(Arc::new(admitted)), Speech::Plain, Some(gate));
     serve_first_and_more(&road, guard).await;
 }
 

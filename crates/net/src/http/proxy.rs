@@ -26,9 +26,9 @@ pub(crate) async fn serve_proxy(ward: Arc<Ward>, mut client: TcpStream) {
         // It has rules of its own.
         return serve_elsewhere(ward, client, Via::HttpProxy, port, "network.httpProxyPort").await;
     }
-    let mut first = BytesMut::new();
+    let (mut first, patience) = (BytesMut::new(), ward.patience(IDLE_TIME));
     while [PREFACE, METHOD].iter().any(|known| first.len() < known.len() && known.starts_with(&first)) {
-        match tokio::time::timeout(IDLE_TIME, client.read_buf(&mut first)).await {
+        match tokio::time::timeout(patience, client.read_buf(&mut first)).await {
             Ok(Ok(1..)) => {}
             _ => return,
         }

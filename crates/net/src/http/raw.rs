@@ -1,19 +1,21 @@
 //! Requests read and judged one by one, answers passed on unseen: as quick as no looking at all.
+//!
+//! Only requests without a body go this way. A server that leaves a body unread takes it for the next request, so
+//! that one with a body needs a connection of its own, and somebody who reads its answer.
 
 use super::agree::{Form, asked, bad, judged};
 use super::answer::Answer;
-use super::body::BodyScan;
+use super::answers::{Answers, Lost};
 use super::farewell::farewell;
-use super::flow::too_long;
 use super::guard::HEAD_TIME;
 use super::head::{BadRequest, Framing, Head, Upgrade, without_upgrade};
 use super::lines::not_dialled;
+use super::plain::serve_both_ways;
 use super::requests::{NoHead, Requests};
 use super::seen::Seen;
 use crate::gateway::{Admitted, Direction, Upstream, Ward};
 use crate::relay::{Duplex, Socket, pass_on, relay, write};
-use bytes::{Buf, Bytes};
-use http::StatusCode;
+use bytes::{Bytes, BytesMut};
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -32,14 +34,15 @@ struct Talk<'a> {
     client: &'a Socket,
     admitted: &'a Admitted,
     seen: &'a Seen<'a>,
+    answers: Answers,
 }
 
 /// Why no further request is taken.
 enum Stop {
     /// The next one is answered here.
     Refused(Answer),
-    /// One that has begun cannot be ended; its answer comes from here.
-    Broken(Answer),
+    /// The next one has a body. It is the first of what was read.
+    Body(BytesMut),
     /// One side has failed.
     Failed,
 }
@@ -57,6 +60,8 @@ enum End {
     Answer(Answer),
     /// Both sides speak something else now; the client has said this already.
     Opaque(Upstream, Bytes),
+    /// With a request that has a body, once everything before it was answered. It is the first of what was read.
+    Body(BytesMut),
     /// Both sides have ended.
     Done,
     /// One side has failed.
@@ -67,22 +72,27 @@ enum End {
 pub(super) async fn serve_raw(ward: Arc<Ward>, client: Socket, admitted: Admitted, first: Bytes) {
     let seen = Seen::new(&admitted);
     let end = {
-        let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen: &seen };
+        let answers = Answers::default();
+        let talk = Talk { ward: &ward, client: &client, admitted: &admitted, seen: &seen, answers };
         tokio::select! {
             biased;
             end = talk.run(&first) => end,
             () = admitted.closed() => End::Failed,
         }
     };
-    // A request that led to something else lasts as long as that does.
-    let _lasting = matches!(end, End::Opaque(..)).then_some(seen);
-    match end {
-        End::Done => farewell(&client, b"").await,
-        End::Failed => client.abort(),
-        End::Answer(answer) => farewell(&client, &answer.bytes()).await,
-        // How it ended is in the record.
-        End::Opaque(upstream, first) => drop(relay(client, upstream, &admitted, first).await),
-    }
+    let last = match end {
+        End::Done => Vec::new(),
+        End::Answer(answer) => answer.bytes(),
+        End::Failed => return client.abort(),
+        End::Body(held) => {
+            drop(seen);
+            return serve_both_ways(&ward, client, admitted, &held).await;
+        }
+        // How it ended is in the record. The request that led there lasts as long as that does.
+        End::Opaque(upstream, first) => return drop(relay(client, upstream, &admitted, first).await),
+    };
+    drop(seen);
+    farewell(&client, &last).await;
 }
 
 impl Talk<'_> {
@@ -91,7 +101,8 @@ impl Talk<'_> {
         let head = match self.next(&mut requests).await {
             Ok(Some(head)) => head,
             Ok(None) => return End::Done,
-            Err(Stop::Refused(answer) | Stop::Broken(answer)) => return End::Answer(answer),
+            Err(Stop::Refused(answer)) => return End::Answer(answer),
+            Err(Stop::Body(held)) => return End::Body(held),
             Err(Stop::Failed) => return End::Failed,
         };
         let upstream = match self.ward.dial(self.admitted).await {
@@ -112,16 +123,16 @@ impl Talk<'_> {
                 Err(_) => return End::Failed,
             }
         }
-        self.converse(requests, head.framing, &upstream).await
+        self.converse(requests, &upstream).await
     }
 
     /// Both directions, until one of them says that it is over.
-    async fn converse(&self, requests: Requests<'_>, body: Framing, upstream: &Upstream) -> End {
+    async fn converse(&self, requests: Requests<'_>, upstream: &Upstream) -> End {
         let mut inward = pin!(self.inward(upstream));
         let outward = tokio::select! {
             biased;
             ended = &mut inward => return ended.map_or(End::Failed, |()| End::Done),
-            stop = self.outward(requests, body, upstream) => stop,
+            stop = self.outward(requests, upstream) => stop,
         };
         match outward {
             Ok(()) => match upstream.finish() {
@@ -132,10 +143,15 @@ impl Talk<'_> {
                 upstream.abort();
                 End::Failed
             }
-            Err(Stop::Broken(answer)) => {
-                upstream.abort();
-                End::Answer(answer)
-            }
+            // Its answer comes from elsewhere, after those.
+            Err(Stop::Body(held)) => tokio::select! {
+                biased;
+                ended = &mut inward => ended.map_or(End::Failed, |()| End::Done),
+                settled = self.answers.settled() => match settled {
+                    Ok(()) => End::Body(held),
+                    Err(Lost) => End::Failed,
+                },
+            },
             // What the server still says to earlier requests comes first.
             Err(Stop::Refused(answer)) => {
                 let _ = upstream.finish();
@@ -153,23 +169,15 @@ impl Talk<'_> {
         }
     }
 
-    /// Request after request, from the body of the first on.
-    async fn outward(
-        &self,
-        mut requests: Requests<'_>,
-        first: Framing,
-        upstream: &Upstream,
-    ) -> Result<(), Stop> {
-        let mut body = first;
-        loop {
-            self.pass_body(&mut requests, body, upstream).await?;
-            let Some(head) = self.next(&mut requests).await? else { return Ok(()) };
+    /// Request after request, from the second on.
+    async fn outward(&self, mut requests: Requests<'_>, upstream: &Upstream) -> Result<(), Stop> {
+        while let Some(head) = self.next(&mut requests).await? {
             if head.upgrade == Upgrade::Opaque {
                 return Err(self.refuse(BadRequest::Upgrade));
             }
             self.pass_head(&mut requests, &head, upstream).await.map_err(|_| Stop::Failed)?;
-            body = head.framing;
         }
+        Ok(())
     }
 
     /// Reads and judges the next request; nothing when the client has ended.
@@ -180,12 +188,12 @@ impl Talk<'_> {
             Err(NoHead::Bad(wrong)) => return Err(Stop::Refused(bad(self.admitted, wrong))),
             Err(NoHead::Gone) => return Err(Stop::Failed),
         };
+        if head.framing != Framing::Length(0) {
+            return Err(Stop::Body(std::mem::take(&mut requests.held)));
+        }
         let wrong = |wrong| Stop::Refused(bad(self.admitted, wrong));
         if head.method == "CONNECT" {
             return Err(wrong(BadRequest::Target));
-        }
-        if head.upgrade == Upgrade::Opaque && head.framing != Framing::Length(0) {
-            return Err(wrong(BadRequest::Body));
         }
         let asked = asked(&head.target, head.host.as_deref()).map_err(wrong)?;
         if asked.form == Form::Https {
@@ -194,29 +202,11 @@ impl Talk<'_> {
         self.seen.begin(&head, &asked);
         let judged = judged(self.ward, self.admitted, &asked, &head.method).await;
         let judged = judged.and_then(|()| head.wishes.judged(self.ward, self.admitted, &asked, &head.method));
-        let judged = judged.and_then(|()| self.within(&head));
         judged.map_err(|answer| {
             self.seen.refused(&answer);
             Stop::Refused(answer)
         })?;
         Ok(Some(head))
-    }
-
-    fn within(&self, head: &Head) -> Result<(), Answer> {
-        match (head.framing, self.most()) {
-            (Framing::Length(length), Some(most)) if length > most => Err(self.too_long()),
-            _ => Ok(()),
-        }
-    }
-
-    fn most(&self) -> Option<u64> {
-        let limits = [self.ward.judge().plan().limits, self.admitted.allowance.limits];
-        limits.iter().filter_map(|limits| limits.max_request_bytes).min()
-    }
-
-    fn too_long(&self) -> Answer {
-        let denied = self.ward.refuse(too_long(&self.admitted.target, Direction::Sent));
-        Answer::plain(StatusCode::PAYLOAD_TOO_LARGE, "too-long", denied.refusal.reason)
     }
 
     fn refuse(&self, wrong: BadRequest) -> Stop {
@@ -233,31 +223,11 @@ impl Talk<'_> {
     ) -> io::Result<()> {
         let bytes = requests.held.split_to(head.length);
         self.seen.sent();
+        self.answers.expect(&head.method);
         match head.upgrade {
             Upgrade::Http => self.send(upstream, &without_upgrade(&bytes)).await,
             Upgrade::None | Upgrade::Opaque => self.send(upstream, &bytes).await,
         }
-    }
-
-    async fn pass_body(
-        &self,
-        requests: &mut Requests<'_>,
-        framing: Framing,
-        upstream: &Upstream,
-    ) -> Result<(), Stop> {
-        let mut scan = BodyScan::new(framing);
-        let mut left = self.most();
-        while !scan.is_done() {
-            requests.more().await.map_err(|_| Stop::Failed)?;
-            let part =
-                scan.follow(&requests.held).map_err(|wrong| Stop::Broken(bad(self.admitted, wrong)))?;
-            if let Some(left) = &mut left {
-                *left = left.checked_sub(part as u64).ok_or_else(|| Stop::Broken(self.too_long()))?;
-            }
-            self.send(upstream, &requests.held[..part]).await.map_err(|_| Stop::Failed)?;
-            requests.held.advance(part);
-        }
-        Ok(())
     }
 
     /// Waits for the beginning of the answer to a request for something else than HTTP, and passes it on.
@@ -267,7 +237,7 @@ impl Talk<'_> {
         let length = timeout(HEAD_TIME, status_line(upstream, &mut answer)).await??;
         let answer = &answer[..length];
         self.admitted.meter().take(length, Direction::Received).await?;
-        self.seen.look(answer);
+        self.look(answer);
         write(self.client, answer).await?;
         if answer != AGREED {
             return Ok(Agreement::No);
@@ -283,8 +253,12 @@ impl Talk<'_> {
 
     /// Answers, as they come.
     async fn inward(&self, upstream: &Upstream) -> io::Result<()> {
-        pass_on(upstream, self.client, self.admitted, Direction::Received, |piece| self.seen.look(piece))
-            .await
+        pass_on(upstream, self.client, self.admitted, Direction::Received, |piece| self.look(piece)).await
+    }
+
+    fn look(&self, answer: &[u8]) {
+        self.seen.look(answer);
+        self.answers.look(answer);
     }
 }
 

@@ -9,7 +9,6 @@ use std::io;
 use tokio::time::{Instant, timeout_at};
 
 const PIECE: usize = 8 * 1024;
-const BODY_PIECE: usize = 128 * 1024;
 
 /// The requests of one client.
 pub(super) struct Requests<'a> {
@@ -35,7 +34,7 @@ impl<'a> Requests<'a> {
         if self.held.is_empty() {
             // An idle connection holds no buffer.
             self.held = BytesMut::new();
-            if self.read(PIECE).await.map_err(|_| NoHead::Gone)? == 0 {
+            if self.read().await.map_err(|_| NoHead::Gone)? == 0 {
                 return Ok(None);
             }
         }
@@ -49,7 +48,7 @@ impl<'a> Requests<'a> {
                 return Ok(Some(head));
             }
             self.room.hold(self.held.len()).map_err(|_| NoHead::Bad(BadRequest::Crowded))?;
-            match timeout_at(deadline, self.read(PIECE)).await {
+            match timeout_at(deadline, self.read()).await {
                 Ok(Ok(1..)) => {}
                 Ok(_) => return Err(NoHead::Gone),
                 Err(_) => return Err(NoHead::Bad(BadRequest::TooSlow)),
@@ -57,18 +56,10 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Makes sure that something is held. The client must not end here.
-    pub(super) async fn more(&mut self) -> io::Result<()> {
-        if self.held.is_empty() && self.read(BODY_PIECE).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(())
-    }
-
-    async fn read(&mut self, room: usize) -> io::Result<usize> {
+    async fn read(&mut self) -> io::Result<usize> {
         loop {
             self.client.readable().await?;
-            self.held.reserve(room);
+            self.held.reserve(PIECE);
             match self.client.try_read_into(&mut self.held) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 other => return other,

@@ -324,6 +324,7 @@ impl Road {
                 translate::second(&mut head, scheme).ok_or(Answer::bad(BadRequest::Target))?;
                 request = Request::from_parts(head, body);
             }
+            line.end_with(&mut request);
             // What a kept connection did not take has not been sent.
             if !std::mem::replace(&mut counted, true) {
                 let size = size::of_request(&request);

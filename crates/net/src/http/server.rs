@@ -5,6 +5,7 @@ use super::flow::Body;
 use super::guard::Guard;
 use super::resets::Resets;
 use super::road::{Kind, Next, Road};
+use super::unheard::Unheard;
 use crate::credentials::FrameScrubber;
 use crate::gateway::{Admitted, Upstream, Wanted, Ward};
 use crate::peer::{inheriting, peer};
@@ -125,14 +126,18 @@ where
         let first = [&parts.read_buf[..], &client.let_through()].concat();
         let frames = scrubber.map(FrameScrubber::new);
         // How it ended is in the record.
-        let _ = match server.downcast::<TokioIo<Upstream>>() {
+        let _ = match server.downcast::<TokioIo<Unheard<Upstream>>>() {
             Ok(server) => {
-                let server = Covered::new(Replay::new(server.read_buf, server.io.into_inner()), frames);
+                let server =
+                    Covered::new(Replay::new(server.read_buf, server.io.into_inner().into_inner()), frames);
                 relay_streams(client, server, &admitted, Some(&exchange), first.into()).await
             }
-            Err(server) => match server.downcast::<TokioIo<TlsStream<Upstream>>>() {
+            Err(server) => match server.downcast::<TokioIo<Unheard<TlsStream<Upstream>>>>() {
                 Ok(server) => {
-                    let server = Covered::new(Replay::new(server.read_buf, server.io.into_inner()), frames);
+                    let server = Covered::new(
+                        Replay::new(server.read_buf, server.io.into_inner().into_inner()),
+                        frames,
+                    );
                     relay_streams(client, server, &admitted, Some(&exchange), first.into()).await
                 }
                 Err(_) => return client.break_off(),

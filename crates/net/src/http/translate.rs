@@ -15,7 +15,6 @@ const OF_CONNECTION: [HeaderName; 6] = [
     HeaderName::from_static("http2-settings"),
 ];
 
-/// What a request wants to turn its connection into.
 /// How much memory the head of a request takes, about.
 pub(super) fn weight<B>(request: &Request<B>) -> usize {
     /// Of a header, beside its letters.
@@ -27,6 +26,14 @@ pub(super) fn weight<B>(request: &Request<B>) -> usize {
     path + host + headers.sum::<usize>()
 }
 
+/// Whether anything may follow the head of a request.
+pub(super) fn has_body<B: http_body::Body>(request: &Request<B>) -> bool {
+    let headers = request.headers();
+    let says_so = headers.get_all(header::CONTENT_LENGTH).iter().any(|length| length != "0");
+    says_so || headers.contains_key(header::TRANSFER_ENCODING) || !request.body().is_end_stream()
+}
+
+/// What a request wants to turn its connection into.
 pub(super) fn wanted_upgrade(headers: &HeaderMap) -> Upgrade {
     let values = headers.get_all(header::UPGRADE).iter();
     let asked = values.fold(Upgrade::None, |asked, value| asked.and(upgrade_of(value.as_bytes())));

@@ -64,7 +64,7 @@ pub(crate) async fn relay_after<C: Duplex, U: Duplex>(
     result
 }
 
-/// One direction, to the end of what is said. `look` sees what is passed on.
+/// One direction, to the end of what is said. `look` sees what was passed on.
 pub(crate) async fn pass_on(
     from: &impl Duplex,
     to: &impl Duplex,
@@ -84,8 +84,8 @@ pub(crate) async fn pass_on(
                 Err(error) => return Err(error),
             };
             admitted.meter().take(read, direction).await?;
-            look(&buffer[..read]);
             write(to, &buffer[..read]).await?;
+            look(&buffer[..read]);
             // There is more where a buffer was too small.
             if read == buffer.len() {
                 buffer.widen();

@@ -30,7 +30,7 @@ pub(crate) async fn serve_socks(ward: Arc<Ward>, mut client: TcpStream) {
         // It has rules of its own.
         return serve_elsewhere(ward, client, Via::Socks, port, "network.socksProxyPort").await;
     }
-    let Ok(Ok(asked)) = timeout(PATIENCE, listen(&mut client)).await else { return };
+    let Ok(Ok(asked)) = timeout(ward.patience(PATIENCE), listen(&mut client)).await else { return };
     let Asked { dialect, request, rest } = asked;
     match connect(&ward, request).await {
         Ok(admitted) => {

@@ -2,12 +2,8 @@
 
 use crate::gateway::{Admitted, Ward};
 use crate::http::{Hidden, StatusLine};
-use crate::relay::BreakOff;
 use crate::transparent::answered_as_http;
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, ReadBuf};
 
 /// A stream that fails if its first words are an answer of HTTP, where that might hold a secret.
 pub(super) struct Answered<'a, S> {
@@ -37,22 +33,4 @@ impl<'a, S> Answered<'a, S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Answered<'_, S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
-        Poll::Ready(self.look(&into.filled()[before..]))
-    }
-}
-
-crate::through::write_through!(stream for Answered<'_, S>);
-
-impl<S: BreakOff> BreakOff for Answered<'_, S> {
-    fn break_off(&mut self) {
-        self.stream.break_off();
-    }
-}
+crate::through::look_through!(stream for Answered<'_, S>);

@@ -5,7 +5,7 @@ use super::terminate::{SILENCE, glance};
 use super::upstream::connect_tls;
 use super::watched::Watched;
 use crate::gateway::{Admitted, Upstream, Ward};
-use crate::http::Likeness;
+use crate::http::{HiddenRequest, Likeness};
 use crate::relay::{BreakOff, Socket, relay_streams};
 use crate::replay::Replay;
 use crate::transparent;
@@ -37,7 +37,9 @@ pub(super) async fn foreign(
     let Some(patience) = ward.termination().map(|termination| termination.patience()) else { return };
     let shaking = TlsAcceptor::from(Arc::new(config)).accept(client);
     if let Ok(Ok(client)) = tokio::time::timeout(patience, shaking).await {
-        let Ok(client) = Watched::new(client, admitted, &Bytes::new()) else { return };
+        let Ok(client) = Watched::new(client, admitted, &Bytes::new(), HiddenRequest::default()) else {
+            return;
+        };
         let upstream = Answered::new(upstream, ward, admitted);
         let _ = relay_streams(client, upstream, admitted, None, Bytes::new()).await;
     }
@@ -51,7 +53,7 @@ pub(super) async fn pass<S: AsyncRead + AsyncWrite + BreakOff + Unpin>(
     first: Bytes,
 ) {
     if let Some(upstream) = upstream(ward, admitted, &[]).await {
-        let Ok(client) = Watched::new(client, admitted, &first) else { return };
+        let Ok(client) = Watched::new(client, admitted, &first, HiddenRequest::default()) else { return };
         let upstream = Answered::new(upstream, ward, admitted);
         let _ = relay_streams(client, upstream, admitted, None, first).await;
     }
@@ -80,7 +82,7 @@ pub(super) async fn await_first_word<S: AsyncRead + AsyncWrite + BreakOff + Unpi
         }
     }
     let first = first.freeze();
-    let client = Watched::new(client, admitted, &first).ok()?;
+    let client = Watched::new(client, admitted, &first, HiddenRequest::after(&greeting)).ok()?;
     let upstream = Answered::new(Replay::new(greeting.freeze(), upstream), ward, admitted);
     let _ = relay_streams(client, upstream, admitted, None, first).await;
     None

@@ -3,12 +3,8 @@
 use super::refusals;
 use crate::gateway::Admitted;
 use crate::http::{Hidden, HiddenRequest, Likeness, looks_like_http};
-use crate::relay::BreakOff;
 use bytes::{Bytes, BytesMut};
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, ReadBuf};
 
 /// A stream that fails as soon as its first words turn out to be a request.
 pub(super) struct Watched<'a, S> {
@@ -22,10 +18,16 @@ pub(super) struct Watched<'a, S> {
 
 impl<'a, S> Watched<'a, S> {
     /// Watches a client that has said `first` already, which does not begin like a request. Refuses one behind it.
-    pub(super) fn new(stream: S, admitted: &'a Admitted, first: &Bytes) -> io::Result<Self> {
+    /// `hidden` looks for one among other words.
+    pub(super) fn new(
+        stream: S,
+        admitted: &'a Admitted,
+        first: &Bytes,
+        hidden: HiddenRequest,
+    ) -> io::Result<Self> {
         let is_open = matches!(looks_like_http(first), Likeness::NeedMore | Likeness::Hardly);
         let heard = is_open.then(|| BytesMut::from(&first[..]));
-        let mut watched = Self { stream, admitted, heard, hidden: Some(HiddenRequest::default()) };
+        let mut watched = Self { stream, admitted, heard, hidden: Some(hidden) };
         watched.look_behind(first)?;
         Ok(watched)
     }
@@ -61,22 +63,4 @@ impl<'a, S> Watched<'a, S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
-        Poll::Ready(self.look(&into.filled()[before..]))
-    }
-}
-
-crate::through::write_through!(stream for Watched<'_, S>);
-
-impl<S: BreakOff> BreakOff for Watched<'_, S> {
-    fn break_off(&mut self) {
-        self.stream.break_off();
-    }
-}
+crate::through::look_through!(stream for Watched<'_, S>);

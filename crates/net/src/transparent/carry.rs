@@ -5,6 +5,7 @@ use super::first::{Banner, Spoken, TIME, listen};
 use super::opaque::may_pass;
 use super::watch::watch;
 use crate::gateway::{Admitted, Ward, refusal, reset};
+use crate::http::HiddenRequest;
 use crate::relay::{Socket, relay, relay_after};
 use crate::{http, tls};
 use bytes::Bytes;
@@ -42,7 +43,8 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, f
                 _ => {
                     let judge = |spoken: &Spoken| in_time(&ward, &admitted, spoken);
                     // On the heap: they are over before long, and what relays would be as big as they are.
-                    let beginning = Box::pin(watch(&client, &upstream, &admitted, first, judge));
+                    let said = (first, hidden(&spoken));
+                    let beginning = Box::pin(watch(&client, &upstream, &admitted, said, judge));
                     let answer = Box::pin(first_answer(&ward, &client, &upstream, &admitted));
                     relay_after(beginning, answer, &client, &upstream, &admitted).await
                 }
@@ -64,6 +66,14 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, f
             }
             reset(client);
         }
+    }
+}
+
+/// What looks for a request behind other words: nothing where the server has shown that it takes none.
+fn hidden(spoken: &Spoken) -> HiddenRequest {
+    match spoken {
+        Spoken::ServerFirst(Banner::Ssh | Banner::Other) => HiddenRequest::unsought(),
+        _ => HiddenRequest::default(),
     }
 }
 
@@ -95,7 +105,7 @@ fn decide(ward: &Ward, admitted: &Admitted, spoken: &Spoken) -> Result<Way, Box<
         }
         Spoken::ServerFirst(Banner::Ssh) => judged(admitted, Protocol::Ssh)?,
         Spoken::Git => judged(admitted, Protocol::Git)?,
-        Spoken::ServerFirst(Banner::Other) | Spoken::Other | Spoken::Nothing => {
+        Spoken::ServerFirst(Banner::Other | Banner::Http) | Spoken::Other | Spoken::Nothing => {
             judged(admitted, Protocol::Tcp)?;
         }
         Spoken::Unfinished => {

@@ -1,7 +1,7 @@
 //! What the two sides say first.
 
 use crate::gateway::Upstream;
-use crate::http::{Likeness, looks_like_http};
+use crate::http::{Likeness, greets_like_http, looks_like_http};
 use crate::relay::{Duplex, Socket};
 use crate::tls::{Hello, sniff};
 use bytes::{Bytes, BytesMut};
@@ -50,6 +50,8 @@ pub(super) enum Spoken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Banner {
     Ssh,
+    /// What a server of HTTP may begin with.
+    Http,
     Other,
 }
 
@@ -93,7 +95,11 @@ pub(super) async fn listen(
                 FRAME if is_settings(banner) => until = Some(Instant::now() + MOMENT),
                 read => {
                     let ssh = &b"SSH-"[..read.min(4)];
-                    let banner = if banner.starts_with(ssh) { Banner::Ssh } else { Banner::Other };
+                    let banner = match &banner[..read] {
+                        banner if banner.starts_with(ssh) => Banner::Ssh,
+                        banner if greets_like_http(banner) => Banner::Http,
+                        _ => Banner::Other,
+                    };
                     return Ok((Spoken::ServerFirst(banner), first.freeze()));
                 }
             },
@@ -105,7 +111,7 @@ pub(super) async fn listen(
             }
             otherwise = expire(began, &likely, hello) => return Ok((otherwise, first.freeze())),
             () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() && first.is_empty() => {
-                return Ok((Spoken::ServerFirst(Banner::Other), first.freeze()));
+                return Ok((Spoken::ServerFirst(Banner::Http), first.freeze()));
             }
         }
     }
@@ -319,12 +325,12 @@ mod tests {
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(settings).await.unwrap();
         let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
-        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
+        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Http));
         let (_program, client, upstream, mut server) = ends().await;
         server.write_all(b"\0\0\0\x04\0\0\0\x01\0\0\0").await.unwrap();
         let start = Instant::now();
         let heard = listen(&client, &upstream, Bytes::new(), TIME).await.unwrap();
-        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Other));
+        assert_eq!(heard.0, Spoken::ServerFirst(Banner::Http));
         assert!(start.elapsed() < MOMENT);
     }
 

@@ -222,6 +222,28 @@ async fn a_server_that_speaks_first_does_not_hear_requests() {
     }
 }
 
+/// Mail has such lines, and no server of HTTP greets anybody.
+#[tokio::test]
+async fn a_server_that_speaks_first_may_be_told_about_requests() {
+    let lines = "EHLO a\r\nDATA\r\n> GET /log HTTP/1.1\r\n";
+    for (greeting, passes) in [(&b"220 ready\r\n"[..], true), (b"HTTP/1.1 408 Timeout\r\n\r\n", false)] {
+        let mut scene = scene(greeting).await;
+        scene.hears(greeting).await;
+        for line in lines.split_inclusive('\n').take(2) {
+            scene.says(line).await;
+            scene.hears(b".").await;
+        }
+        scene.says(lines.split_inclusive('\n').next_back().unwrap()).await;
+        match passes {
+            true => {
+                scene.hears(b".").await;
+                assert_eq!(*scene.heard.lock().unwrap(), lines.as_bytes());
+            }
+            false => scene.refused(Cause::Protocol).await,
+        }
+    }
+}
+
 #[tokio::test]
 async fn late_tls_must_ask_for_the_name_that_was_judged() {
     let mut misled = scene(b"220 ready\r\n").await;

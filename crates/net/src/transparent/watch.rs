@@ -13,19 +13,18 @@ use tokio::time::{Instant, timeout_at};
 ///
 /// Every word is looked at before it goes on. A ClientHello goes on as a whole or not at all; the beginning of
 /// a request may go on, but never as far as it could be known by whom it is to be answered. `judge` says
-/// whether something that turned out late may pass. What is not TLS is watched further for requests behind
+/// whether something that turned out late may pass. What is not TLS is watched further for a `request` behind
 /// other words.
 pub(super) async fn watch(
     client: &Socket,
     upstream: &Upstream,
     admitted: &Admitted,
-    first: Bytes,
+    (first, mut request): (Bytes, HiddenRequest),
     judge: impl Fn(&Spoken) -> Result<(), Box<NetRefusal>>,
 ) -> io::Result<()> {
     let mut heard = BytesMut::from(first);
     let mut passed = 0;
     let mut begun = None;
-    let mut request = HiddenRequest::default();
     let mut found = Hidden::NotYet;
     loop {
         let spoken = match recognised(&heard) {

@@ -8,8 +8,25 @@ use stockade_policy::{CredentialPlan, CredentialSource};
 /// What looks like a JSON web token inside other text, with the further parts of one that is encrypted.
 const TOKEN: &str = r"eyJ[A-Za-z0-9_-]*=*\.[A-Za-z0-9_-]*=*\.[A-Za-z0-9_-]*=*(?:\.[A-Za-z0-9_-]+=*)*";
 
+/// What may stand before a token where a request names it.
+const SCHEMES: [&[u8]; 6] = [b"bearer", b"token", b"jwt", b"dpop", b"gnap", b"pop"];
+
 /// Where the secret parts are, in order and without overlap.
 pub(super) fn secret_parts(
+    name: &str,
+    credential: &CredentialPlan,
+    value: &[u8],
+) -> Result<Vec<Range<usize>>, CredentialError> {
+    let mut found = found(name, credential, value)?;
+    if credential.jwt_claims.is_some() {
+        for part in &mut found {
+            part.start += scheme(&value[part.clone()]);
+        }
+    }
+    Ok(found)
+}
+
+fn found(
     name: &str,
     credential: &CredentialPlan,
     value: &[u8],
@@ -37,6 +54,17 @@ fn whole(value: &[u8]) -> Vec<Range<usize>> {
     let start = value.len() - value.trim_ascii_start().len();
     let whole = start..start + value.trim_ascii().len();
     if whole.is_empty() { Vec::new() } else { vec![whole] }
+}
+
+/// The length of the word before a token that says how it is used, with the space behind it. The token is the secret,
+/// and comes back alone.
+fn scheme(value: &[u8]) -> usize {
+    let Some(end) = value.iter().position(u8::is_ascii_whitespace) else { return 0 };
+    let token = value[end..].trim_ascii_start();
+    let is_token =
+        token.iter().filter(|byte| **byte == b'.').count() >= 2 && !token.iter().any(u8::is_ascii_whitespace);
+    let is_scheme = SCHEMES.iter().any(|known| value[..end].eq_ignore_ascii_case(known));
+    if is_token && is_scheme { value.len() - token.len() } else { 0 }
 }
 
 /// The other places of a text in a value, outside of `taken`.

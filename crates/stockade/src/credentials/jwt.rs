@@ -2,7 +2,7 @@
 
 use super::claims::{Members, inside, text};
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 use stockade_net::{StandIn, StandInError};
 
@@ -11,6 +11,8 @@ const NEVER: i32 = i32::MAX;
 /// What a made-up token is signed with, where the real one does not say so in one word.
 const USUAL_ALGORITHM: &str = "HS256";
 const LONGEST_ALGORITHM: usize = 16;
+/// Bytes of a part that nobody finds by trying.
+const SHORTEST_PIECE: usize = 16;
 
 /// A token in a token's place.
 pub(super) struct FakeToken {
@@ -55,6 +57,35 @@ pub(super) fn fake(token: &[u8], hidden: &[String]) -> Result<Option<FakeToken>,
         }
     }
     Ok(Some(FakeToken { token: whole, parts }))
+}
+
+/// What a server may send back alone of a value that is no readable token and is hidden as a whole: a token in it
+/// that has other words beside it, and whatever is long enough between dots. Short parts can be guessed.
+pub(super) fn pieces(value: &[u8]) -> Vec<&[u8]> {
+    let mut pieces: Vec<&[u8]> = Vec::new();
+    let words = value.split(u8::is_ascii_whitespace).filter(|word| word.contains(&b'.'));
+    for word in words {
+        let between = word.split(|byte| *byte == b'.').enumerate();
+        // The padding is not always sent back.
+        let parts = between.filter(|(at, part)| *at > 0 || !is_header(part)).map(|(_, part)| unpadded(part));
+        for piece in std::iter::once(word).chain(parts) {
+            if piece.len() >= SHORTEST_PIECE && piece != value && !pieces.contains(&piece) {
+                pieces.push(piece);
+            }
+        }
+    }
+    pieces
+}
+
+/// Whether this says how a token is made, in either alphabet. It is that of every token of its issuer.
+fn is_header(part: &[u8]) -> bool {
+    let plain = URL_SAFE_NO_PAD.decode(unpadded(part)).or_else(|_| STANDARD_NO_PAD.decode(unpadded(part)));
+    plain.is_ok_and(|plain| serde_json::from_slice::<Map<String, Value>>(&plain).is_ok())
+}
+
+fn unpadded(part: &[u8]) -> &[u8] {
+    let end = part.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    &part[..end]
 }
 
 /// The claims with those that are listed made up. Of several with one name any may come back, and of a list or an

@@ -66,6 +66,14 @@ pub(super) fn mask(
                 let known = parts.iter().position(|part| part.real == real);
                 if known.is_none() {
                     parts.push(Part { real, stand_in: StandIn::mint()? });
+                    for piece in jwt::pieces(real) {
+                        entries.push(VaultEntry {
+                            name: format!("{name} (part)"),
+                            stand_in: StandIn::mint()?,
+                            real: Secret::new(piece.to_vec()),
+                            hosts: credential.inject_hosts.clone(),
+                        });
+                    }
                 }
                 spans.push((place, known.unwrap_or(parts.len() - 1)));
             }

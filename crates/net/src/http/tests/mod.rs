@@ -16,6 +16,7 @@ mod secrets;
 mod smuggling;
 mod strays;
 mod terminated;
+mod unread;
 mod upgrade;
 
 use super::{serve_plain, serve_proxy};

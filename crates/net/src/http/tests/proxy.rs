@@ -1,6 +1,6 @@
 //! The proxy port.
 
-use super::{PATIENCE, all, origin, parrot, proxied, until, witnessed};
+use super::{PATIENCE, all, gateway, origin, parrot, proxied, until, witnessed};
 use crate::gateway::testing::{Recorder, plan, rule};
 use crate::{Verdict, Via};
 use std::sync::Arc;
@@ -173,13 +173,25 @@ async fn bodies_stream_both_ways() {
     );
     assert!(until(&mut client, head, "\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
     let heard = until(&mut client, "x".repeat(300_000), ">").await;
-    assert!(heard.contains("headers=content-length,host body=xxx"), "{}", &heard[..200]);
+    assert!(heard.contains("headers=connection,content-length,host body=xxx"), "{}", &heard[..200]);
     let chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: t\r\n\r\n";
     let heard =
         until(&mut client, format!("PUT http://{at}/ HTTP/1.1\r\nHost: {at}\r\n{chunked}"), ">").await;
     assert!(heard.contains("body=abc"), "{heard}");
-    let head = format!("POST / HTTP/1.1\r\nHost: {at}\r\nContent-Length: 300000\r\n\r\n");
+    let last = "Connection: close\r\n";
+    let head = format!("POST / HTTP/1.1\r\nHost: {at}\r\n{last}Content-Length: 300000\r\n\r\n");
     assert_eq!(witness.records(2).await[0].sent, 300_000 + head.len() as u64);
+}
+
+/// Whoever comes to a proxy has to speak first.
+#[tokio::test]
+async fn a_client_that_says_nothing_is_not_waited_for() {
+    let tls = stockade_policy::TlsPlan { handshake_timeout_ms: Some(100), ..Default::default() };
+    let termination = Arc::new(crate::Termination::new(&tls).unwrap());
+    let (_gateway, mut silent) = gateway(plan(&[]), Some(Arc::clone(&termination)), None).await;
+    assert_eq!(all(&mut silent, "").await, "");
+    let (_gateway, mut halting) = gateway(plan(&[]), Some(termination), None).await;
+    assert_eq!(all(&mut halting, "CONN").await, "");
 }
 
 #[tokio::test]

@@ -306,7 +306,7 @@ async fn bodies_go_both_ways_and_may_break_off() {
     }
     let heard = String::from_utf8(heard).unwrap();
     assert!(heard.starts_with("<POST /up ") && heard.ends_with(&format!("body={}>", "x".repeat(300_000))));
-    let head = format!("POST /up HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+    let head = format!("POST /up HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
     assert_eq!(witness.records(1).await[0].sent, 300_000 + head.len() as u64);
     let port = breaking(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf", Ending::Fin).await;
     let request = Request::get(format!("http://127.0.0.1:{port}/")).body(()).unwrap();

@@ -88,15 +88,19 @@ async fn short_bodies_keep_a_length() {
         for body in [format!("<{}", stand_in.as_str()), "<nothing".to_owned()] {
             let heard = until(&mut client, post(port, through, "/", &body), ">").await;
             let body = body.replace(stand_in.as_str(), &shown());
-            let expected = format!("headers=accept-encoding,content-length,host body={body}>");
+            let expected = format!("headers=accept-encoding,connection,content-length,host body={body}>");
             assert!(heard.contains(&expected), "{heard}");
         }
         let sent = post(port, Through::Tunnel, "/", &format!("<{REAL}")).len();
-        let asked = "Accept-Encoding: identity\r\n".len();
+        let asked = "Accept-Encoding: identity\r\nConnection: close\r\n".len();
         assert_eq!(witness.records(2).await[0].sent, (sent + asked) as u64);
         let long = format!("{}{}", "x".repeat(1 << 20), stand_in.as_str());
         let heard = until(&mut client, post(port, through, "/", &long), ">").await;
-        assert!(heard.contains("headers=accept-encoding,host,transfer-encoding "), "{}", &heard[..200]);
+        assert!(
+            heard.contains("headers=accept-encoding,connection,host,transfer-encoding "),
+            "{}",
+            &heard[..200]
+        );
         assert!(heard.ends_with(&format!("x{}>", shown())));
     }
 }

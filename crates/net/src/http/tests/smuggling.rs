@@ -5,7 +5,7 @@ use crate::gateway::testing::plan;
 use stockade_policy::{Cause, GatewayPlan};
 
 /// Every one of them holds a second request for somebody who looks at it in another way.
-const AMBIGUOUS: [&str; 9] = [
+const AMBIGUOUS: [&str; 11] = [
     "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
     "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n12\r\nGET /evil HTTP/1.1\r\n\r\n0\r\n\r\n",
     "Content-Length: 0\r\nContent-Length: 22\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
@@ -15,6 +15,8 @@ const AMBIGUOUS: [&str; 9] = [
     "X: y\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
     "Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
     "Content-Length: +0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "Transfer-Encoding: identity\r\nContent-Length: 22\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
+    "X: y\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n",
 ];
 
 #[tokio::test]

@@ -138,6 +138,11 @@ async fn a_server_that_speaks_first_is_heard() {
     let mut heard = [0; 11];
     timeout(Duration::from_secs(5), client.read_exact(&mut heard)).await.unwrap().unwrap();
     assert_eq!(&heard, b"220 ready\r\n");
+    // No server of HTTP greets anybody, so that mail may have lines like those of requests.
+    client.write_all(b"EHLO a\r\n> GET /log HTTP/1.1\r\n").await.unwrap();
+    client.shutdown().await.unwrap();
+    timeout(Duration::from_secs(5), client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    assert!(scene.witness.causes().is_empty());
 }
 
 #[tokio::test]

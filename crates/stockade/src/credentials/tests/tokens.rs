@@ -141,11 +141,11 @@ fn what_is_no_token() {
 #[test]
 fn what_is_no_token_is_masked_as_a_whole() {
     let good = real();
-    let (padded, bearer) = (good.replace(".c2", "==.c2"), format!("Bearer {good}"));
+    let padded = good.replace(".c2", "==.c2");
     let (encrypted, array) = (format!("{good}.a.b"), token(r#"{"alg":"none"}"#, "[]"));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("token");
-    for value in ["plain", "a.b.c", &padded, &bearer, &encrypted, &array] {
+    for value in ["plain", "a.b.c", "Bearer of news", &padded, &encrypted, &array] {
         for (claims, no_match) in [(&[][..], None), (&[], Some("warn")), (&["api_key"], None)] {
             let on_no_match = no_match.map(str::to_owned);
             let masked = |rule| {
@@ -153,7 +153,8 @@ fn what_is_no_token_is_masked_as_a_whole() {
             };
             let in_variable = gathered(&[("JWT", value)], masked(variable("JWT"))).unwrap();
             let shown = seen(&in_variable, "JWT").unwrap();
-            let [entry] = in_variable.entries.as_slice() else { panic!("{value}") };
+            let (entry, pieces) = in_variable.entries.split_last().unwrap();
+            assert!(pieces.iter().all(|piece| piece.name == "JWT (part)"));
             assert!(stands_for(entry, shown, value) && shown.starts_with("fake_value_"), "{shown}");
             assert!(in_variable.masked.warnings[0].contains("masked as a whole"));
             fs::write(&path, format!("{value}\n")).unwrap();
@@ -171,6 +172,52 @@ fn what_is_no_token_is_masked_as_a_whole() {
         let shown = gathered(&[("JWT", value)], with(vec![rule])).unwrap();
         assert_eq!((seen(&shown, "JWT"), shown.masked.warnings.len()), (Some(value), 1));
     }
+}
+
+/// The word before a token is no part of it: a server sends back the token alone.
+#[test]
+fn a_token_may_have_a_scheme() {
+    let real = real();
+    for scheme in ["Bearer ", "bearer  ", "DPoP\t"] {
+        let value = format!("{scheme}{real}");
+        let gathered =
+            gathered(&[("JWT", &value)], with(vec![hiding(variable("JWT"), &["api_key"])])).unwrap();
+        let shown = seen(&gathered, "JWT").unwrap().strip_prefix(scheme).unwrap();
+        assert!(stands_for(gathered.entries.last().unwrap(), shown, &real));
+        assert_eq!(claims(shown)["sub"], "me");
+        assert!(gathered.masked.warnings.iter().all(|told| !told.contains("as a whole")));
+    }
+    // What is none of the usual words may be a secret.
+    let value = format!("hunter2 {real}");
+    let gathered = gathered(&[("JWT", &value)], with(vec![hiding(variable("JWT"), &[])])).unwrap();
+    assert!(seen(&gathered, "JWT").unwrap().starts_with("fake_value_"));
+    assert!(gathered.entries.iter().any(|entry| entry.real.is(real.as_bytes())));
+}
+
+#[test]
+fn parts_of_what_is_masked_as_a_whole_are_secrets() {
+    let (long, other) = ("b".repeat(16), "c".repeat(20));
+    let header = real().split('.').next().unwrap().to_owned();
+    for (value, expected) in [
+        (format!("{header}.{long}==.{other}"), &[&long, &other][..]),
+        (format!("{header}.{long}.short.{other}.tag"), &[&long, &other]),
+        (format!("{long}.short.{other}"), &[&long, &other]),
+        (format!("{header}.{}.short", &long[1..]), &[]),
+        (long.clone(), &[]),
+    ] {
+        let gathered = gathered(&[("JWT", &value)], with(vec![hiding(variable("JWT"), &["x"])])).unwrap();
+        let (whole, pieces) = gathered.entries.split_last().unwrap();
+        assert!(stands_for(whole, seen(&gathered, "JWT").unwrap(), &value));
+        assert_eq!(pieces.len(), expected.len(), "{value}");
+        for (piece, expected) in pieces.iter().zip(expected) {
+            assert!(piece.real.is(expected.as_bytes()), "{value}");
+        }
+    }
+    // Claims that are not where they are looked for.
+    let real = token(r#"{"alg":"HS256"}"#, r#"{"deep":{"key":"k3y"}}"#);
+    let gathered = gathered(&[("JWT", &real)], with(vec![hiding(variable("JWT"), &["key"])])).unwrap();
+    let payload = real.split('.').nth(1).unwrap();
+    assert!(gathered.entries.iter().any(|entry| entry.real.is(payload.as_bytes())));
 }
 
 #[test]
