@@ -27,6 +27,11 @@ pub(crate) fn build() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
+/// Whether there are descriptors for what could also be done later.
+pub(crate) fn has_room() -> bool {
+    enough().is_ok()
+}
+
 fn enough() -> Result<(), TooFew> {
     let Some(limit) = getrlimit(Resource::Nofile).current else { return Ok(()) };
     // New ones get the lowest number that is free.

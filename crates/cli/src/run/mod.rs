@@ -135,7 +135,7 @@ pub(crate) fn main(args: RunArgs) -> ExitCode {
         Err(error) => return refuse(voice, error),
     };
     // Other engines are rare; what was made ready for nothing is given up.
-    let _ready = args.provider.is_none().then(Ready::early);
+    let _ready = (args.provider.is_none() && reactor::has_room()).then(Ready::early);
     let stage = asking.stage();
     let patience = Duration::from_millis(args.ask_timeout);
     let held = match Held::begin(args.overlay.as_ref().map(Option::as_deref), &args.policy.directory()) {
