@@ -15,6 +15,9 @@ pub(crate) const NAME: &str = "library";
 /// The name of [`Library::whole_road`] in a table.
 pub(crate) const WHOLE_ROAD: &str = "library, plan and output included";
 
+const TRUE: &[&str] = &["/bin/true"];
+const TOUCH: &[&str] = &["/bin/touch", "touched"];
+
 /// A plan and an executor to carry it out.
 pub(crate) struct Library {
     /// One thread, as a small host program has.
@@ -58,18 +61,23 @@ impl Library {
 
     /// One sandbox from nothing to nothing.
     pub(crate) fn once(&self) -> Result<()> {
-        self.executor.block_on(one(Arc::clone(&self.plan), self.workspace.clone()))
+        self.executor.block_on(one(Arc::clone(&self.plan), self.workspace.clone(), TRUE))
+    }
+
+    /// The same with a command that makes a call which is held.
+    pub(crate) fn once_held(&self) -> Result<()> {
+        self.executor.block_on(one(Arc::clone(&self.plan), self.workspace.clone(), TOUCH))
     }
 
     /// The same with nothing held.
     pub(crate) fn once_without_broker(&self) -> Result<()> {
-        self.executor.block_on(one(Arc::clone(&self.without_broker), self.workspace.clone()))
+        self.executor.block_on(one(Arc::clone(&self.without_broker), self.workspace.clone(), TOUCH))
     }
 
     /// So many at once.
     pub(crate) fn crowd(&self, count: u32) -> Result<()> {
         self.threads.block_on(async {
-            let start = |_| tokio::spawn(one(Arc::clone(&self.plan), self.workspace.clone()));
+            let start = |_| tokio::spawn(one(Arc::clone(&self.plan), self.workspace.clone(), TRUE));
             let tasks: Vec<_> = (0..count).map(start).collect();
             for task in tasks {
                 task.await.context("a task ended early")??;
@@ -100,13 +108,13 @@ impl Library {
     }
 }
 
-async fn one(plan: Arc<Plan>, workspace: PathBuf) -> Result<()> {
-    let mut command = Command::new(["/bin/true"], workspace);
+async fn one(plan: Arc<Plan>, workspace: PathBuf, argv: &[&str]) -> Result<()> {
+    let mut command = Command::new(argv, workspace);
     command.afterwards = Afterwards::End;
     let Started { sandbox, running } = NativeProvider::new().start(plan, Box::new(|| Some(command))).await?;
     let outcome = running.wait().await.context("the engine went away")?;
     sandbox.destroy().await;
-    ensure!(outcome.exit_code == 0, "`true` ended with {}", outcome.exit_code);
+    ensure!(outcome.exit_code == 0, "{argv:?} ended with {}", outcome.exit_code);
     Ok(())
 }
 

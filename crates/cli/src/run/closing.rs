@@ -43,7 +43,13 @@ pub(super) fn say_of(
     match outcome.exit {
         Exit::NotStarted { errno: libc::ENOENT } => {
             let hint = not_found_hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-            voice.error(format!("{name}: command not found{hint}"));
+            // A script that is there may begin with the name of a program that is not.
+            let what = if name.contains('/') {
+                "there is no such file inside, or it needs one"
+            } else {
+                "command not found"
+            };
+            voice.error(format!("{name}: {what}{hint}"));
         }
         Exit::NotStarted { errno } => voice.error(format!("{name}: {}", words_for(errno))),
         Exit::TimedOut => {
