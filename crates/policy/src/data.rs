@@ -27,6 +27,7 @@ pub(crate) struct DenyReadEntry {
 pub(crate) struct Protected {
     pub(crate) git_directory: Vec<String>,
     pub(crate) git_settings: Vec<String>,
+    pub(crate) git_memory: Vec<String>,
     pub(crate) git: Vec<String>,
     pub(crate) shell: Vec<String>,
     pub(crate) ide: Vec<String>,

@@ -40,7 +40,8 @@ enum Meaning {
     Index,
     /// What git is in the middle of.
     State,
-    /// What makes git remember conflicts, as soon as it is there.
+    /// What makes git remember conflicts, as soon as it is there, what it remembers, and its lock on the list of those
+    /// that are open.
     Memory,
     CommonDir {
         of_worktree: bool,
@@ -103,9 +104,7 @@ pub(super) fn judge(table: &Table, path: &Path, place: &Place<'_>, act: Act) -> 
         Meaning::Index if matches!(act, Act::Name(Naming::Directory | Naming::MovedDirectory)) => {
             Judgement::Free
         }
-        // Nothing is lost where it was there before.
-        Meaning::Memory if matches!(act, Act::Name(_)) => refuse(".git", MEMORY),
-        Meaning::Memory => Judgement::Free,
+        Meaning::Memory => refuse("rr-cache", MEMORY),
         Meaning::State => {
             let rule = RuleRef {
                 text: format!("protected .git/{}", String::from_utf8_lossy(name)),
@@ -177,6 +176,7 @@ fn meaning(below: &[&[u8]]) -> Meaning {
             [b"objects" | b"config" | b"hooks", ..] => Meaning::InWorktree,
             [name] if is_git_index(name) => Meaning::Index,
             rest if is_git_state(rest) => Meaning::State,
+            [b"MERGE_RR.lock"] => Meaning::Memory,
             // Submodules of a linked work tree have their git directories in its part of the repository.
             [b"modules"] => Meaning::Way,
             [b"modules", below @ ..] => in_modules(below),
@@ -195,7 +195,7 @@ fn in_repository(below: &[&[u8]]) -> Meaning {
         [b"config" | b"config.worktree", ..] => Meaning::Config,
         [name] if is_git_index(name) => Meaning::Index,
         below if is_git_state(below) => Meaning::State,
-        [b"rr-cache"] => Meaning::Memory,
+        [b"rr-cache", ..] | [b"MERGE_RR.lock"] => Meaning::Memory,
         [b"commondir", ..] => Meaning::CommonDir { of_worktree: false },
         [b"remotes" | b"branches", _, ..] => Meaning::Address,
         [b"info"] => Meaning::Way,

@@ -137,6 +137,10 @@ impl Draft {
                 let place = Place::InGitDirectory(Glob::relative(name));
                 self.add_rule(List::Protected, place, &format!(".git/{name}"), source);
             }
+            for name in &names.git_memory {
+                let place = Place::InGitDirectory(Glob::relative(name));
+                self.add_rule(List::DenyRead, place, &format!(".git/{name}"), source);
+            }
             // Work changes a repository's settings all the time, so the broker judges their content. srt's
             // users expect them to stay as they are.
             let list = match self.policy.manner {
