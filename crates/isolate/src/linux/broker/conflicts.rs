@@ -6,19 +6,25 @@
 //! commands solve the conflicts.
 
 use super::act::Answer;
+use super::caller::PLACE;
 use super::contents::LARGEST;
 use super::opening::read_whole;
 use super::resolve::Place;
 use super::trial::{REFUSED, Trial};
 use super::work_trees::{Arriving, UNLINKED, View};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, OFlags, ResolveFlags, statat};
+use rustix::fs::{AtFlags, FileType, OFlags, fstat, readlinkat, statat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stockade_policy::{Refusal, Switch, ViolationKind, git_conflicts};
+
+/// More conflicts than this are not looked at one by one, and no link is made beside them.
+const MOST_CONFLICTS: usize = 10_000;
+/// As many as the kernel follows.
+const MOST_LINKS: usize = 40;
 
 impl Trial<'_> {
     /// Refuses a link, or a directory with one in it, on the way to a file of a work tree whose conflict git
@@ -30,8 +36,7 @@ impl Trial<'_> {
         arriving: Arriving<'_>,
         new: &Path,
     ) -> Result<(), Answer> {
-        let Some(git) = self.git_directory(view, tree) else { return Ok(()) };
-        match conflicts(git, tree) {
+        match self.conflicts(view, tree) {
             Ok(files) => match files.iter().find(|file| arriving.misleads(new, file)) {
                 Some(file) => self.refuse(ViolationKind::Create, new, misleading(file), REFUSED),
                 None => Ok(()),
@@ -40,34 +45,97 @@ impl Trial<'_> {
         }
     }
 
-    /// Where git keeps what it is in the middle of: `.git`, or what a file of this name leads to.
-    fn git_directory(&self, view: View, tree: &Path) -> Option<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match self.open_in(view, &tree.join(".git"), flags, UNLINKED) {
-            Ok(directory) => return Some(directory),
-            Err(Errno::NOTDIR) => {}
-            Err(_) => return None,
+    /// The files whose conflicts are remembered, and where they lead by links that stand already.
+    fn conflicts(&self, view: View, tree: &Path) -> Result<Vec<PathBuf>, Errno> {
+        let Some(git) = self.git_directory(view, tree)? else { return Ok(Vec::new()) };
+        // Git writes a new list, and nobody knows yet what it will say.
+        if !matches!(statat(&git, c"MERGE_RR.lock", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            return Err(Errno::AGAIN);
         }
-        let top = self.open_in(view, tree, flags, UNLINKED).ok()?;
-        let pointer = Place { directory: Arc::new(top), path: tree.to_owned(), name: c".git".into() };
-        let text = read_whole(&pointer, LARGEST).ok()?;
-        let path = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
-        let path = tree.join(OsStr::from_bytes(path));
-        self.open_in(view, &path, flags, ResolveFlags::NO_MAGICLINKS).ok()
+        let list = Place { directory: Arc::new(git), path: tree.join(".git"), name: c"MERGE_RR".into() };
+        let files = match read_whole(&list, LARGEST) {
+            Ok(content) => git_conflicts(&content, tree).ok_or(Errno::INVAL)?,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno),
+        };
+        if files.len() > MOST_CONFLICTS {
+            return Err(Errno::TOOBIG);
+        }
+        let ways: Result<Vec<_>, Errno> = files.into_iter().map(|file| self.ways_of(view, file)).collect();
+        Ok(ways?.concat())
     }
-}
 
-/// The files whose conflicts are remembered.
-fn conflicts(git: OwnedFd, tree: &Path) -> Result<Vec<PathBuf>, Errno> {
-    // Git writes a new list, and nobody knows yet what it will say.
-    if !matches!(statat(&git, c"MERGE_RR.lock", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-        return Err(Errno::AGAIN);
+    /// Where git keeps what it is in the middle of: `.git`, or what a file of this name leads to.
+    fn git_directory(&self, view: View, tree: &Path) -> Result<Option<OwnedFd>, Errno> {
+        let path = tree.join(".git");
+        if let Some(directory) = self.open_git(view, &path)? {
+            return Ok(Some(directory));
+        }
+        let top = match self.open_in(view, tree, PLACE, UNLINKED) {
+            Ok(top) => top,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        let pointer = Place { directory: Arc::new(top), path: tree.to_owned(), name: c".git".into() };
+        let text = match read_whole(&pointer, LARGEST) {
+            Ok(text) => text,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return self.unless_strange(view, &path, errno).map(|()| None),
+        };
+        let Some(path) = text.strip_prefix(b"gitdir: ") else { return Ok(None) };
+        self.open_git(view, &tree.join(OsStr::from_bytes(path.trim_ascii_end())))
     }
-    let list = Place { directory: Arc::new(git), path: tree.join(".git"), name: c"MERGE_RR".into() };
-    match read_whole(&list, LARGEST) {
-        Ok(content) => git_conflicts(&content, tree).ok_or(Errno::INVAL),
-        Err(Errno::NOENT) => Ok(Vec::new()),
-        Err(errno) => Err(errno),
+
+    /// A file, and every path that it leads to: a link that stood before it was listed may be one of its ways, and
+    /// whoever changes what that leads to changes where git arrives.
+    fn ways_of(&self, view: View, file: PathBuf) -> Result<Vec<PathBuf>, Errno> {
+        if self.link_at(view, &file) == Ok(None) {
+            return Ok(vec![file]);
+        }
+        let names = |path: &Path| path.iter().map(ToOwned::to_owned).collect::<Vec<_>>();
+        let mut rest: Vec<OsString> = names(&file);
+        rest.reverse();
+        let (mut here, mut ways, mut links) = (PathBuf::from("/"), vec![file], 0);
+        while let Some(name) = rest.pop() {
+            match name.as_bytes() {
+                b".." => drop(here.pop()),
+                b"." | b"/" => {}
+                _ => here.push(&name),
+            }
+            let Some(target) = self.link_at(view, &here)? else { continue };
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(Errno::LOOP);
+            }
+            here.pop();
+            if target.is_absolute() {
+                here = PathBuf::from("/");
+            }
+            rest.extend(names(&target).into_iter().rev());
+            ways.push(
+                rest.iter()
+                    .rev()
+                    .filter(|name| *name != "/")
+                    .fold(here.clone(), |path, name| path.join(name)),
+            );
+        }
+        ways.push(here);
+        Ok(ways)
+    }
+
+    /// Where a link leads; nothing if there is none, or nothing at all. An error where one stands on the way.
+    fn link_at(&self, view: View, path: &Path) -> Result<Option<PathBuf>, Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = match self.open_in(view, path, flags, UNLINKED) {
+            Ok(found) => found,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink {
+            return Ok(None);
+        }
+        let target = readlinkat(&found, c"", Vec::new())?;
+        Ok(Some(PathBuf::from(OsStr::from_bytes(target.to_bytes()))))
     }
 }
 

@@ -86,8 +86,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Locks the git directory of a work tree, if it has one of its own that whoever runs as the caller does could
-    /// look into: nobody of them can have written to another.
+    /// Locks the git directory of a work tree, if it has one of its own.
     fn lock_git_directory(
         &mut self,
         view: View,
@@ -95,11 +94,40 @@ impl Trial<'_> {
         wanted: &Path,
     ) -> Result<Option<Place>, Answer> {
         let path = tree.join(".git");
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(directory) = self.open_in(view, &path, flags, UNLINKED) else { return Ok(None) };
+        let directory = match self.open_git(view, &path) {
+            Ok(Some(directory)) => directory,
+            Ok(None) => return Ok(None),
+            Err(_) => {
+                return self.refuse(ViolationKind::Create, wanted, unknown(tree), REFUSED).map(|()| None);
+            }
+        };
+        // A person may keep it elsewhere, behind a link.
+        let path = match view {
+            View::Sandbox => self.caller.path_of(&directory).unwrap_or(path),
+            View::Host => path,
+        };
         let git = Place { directory: Arc::new(directory), path, name: c"modules".into() };
         self.lock_repository(ViolationKind::Create, &git, &unknown(wanted))?;
         Ok(Some(git))
+    }
+
+    /// A git directory; nothing where there is none, or where it is closed to whoever runs as the caller does and
+    /// somebody else's: none of them can have written to that. Their own a command may have closed for a moment.
+    pub(super) fn open_git(&self, view: View, path: &Path) -> Result<Option<OwnedFd>, Errno> {
+        let (flags, resolve) =
+            (OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, ResolveFlags::NO_MAGICLINKS);
+        match self.open_in(view, path, flags, resolve) {
+            Ok(directory) => Ok(Some(directory)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => self.unless_strange(view, path, errno).map(|()| None),
+        }
+    }
+
+    /// An error, unless it is about somebody else's file.
+    pub(super) fn unless_strange(&self, view: View, path: &Path, errno: Errno) -> Result<(), Errno> {
+        let named = self.open_in(view, path, OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::NO_MAGICLINKS)?;
+        let is_own = fstat(&named)?.st_uid == rustix::process::geteuid().as_raw();
+        if is_own { Err(errno) } else { Ok(()) }
     }
 
     pub(super) fn open_in(
