@@ -127,6 +127,7 @@ pub(crate) fn survey(policy: &Policy, files: &dyn Files, bounds: Bounds) -> Resu
     if policy.file_rules == Switch::Allowed {
         walk.run(&mut survey)?;
     }
+    add_kept_elsewhere(policy, files, &mut survey);
     survey.points.sort_by(|left, right| order(&left.path, &right.path));
     warn_about_entries(policy, &mut survey);
     Ok(survey)
@@ -155,6 +156,36 @@ fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list:
         survey.links.push((link, path.clone(), rule));
     }
     survey.points.push(Point { path, identity, rule });
+}
+
+/// Files that a directory of the default deny-read list holds by links, as those who keep their settings in one place
+/// have them: they are as secret there. A link to a directory may lead to a workspace, and says nothing about it.
+fn add_kept_elsewhere(policy: &Policy, files: &dyn Files, survey: &mut Survey) {
+    let book = &policy.book;
+    let is_listed = |point: &&Point| {
+        let rule = book.get(point.rule);
+        let by_path = matches!(rule.place, Place::Literal(_));
+        rule.list == List::DenyRead && by_path && book.layer(point.rule) == Layer::BuiltIn
+    };
+    let mut found: Vec<Point> = Vec::new();
+    for point in survey.points.iter().filter(is_listed) {
+        if point.identity.kind != FileKind::Directory {
+            continue;
+        }
+        let names = files.list(&point.path).unwrap_or_default();
+        for (name, _) in names.into_iter().filter(|(_, kind)| *kind == FileKind::Symlink) {
+            let Ok(real) = files.resolve(&point.path.join(name)) else { continue };
+            let Ok(identity) = files.look(&real) else { continue };
+            let is_open = survey.points.iter().any(|known| {
+                let list = book.get(known.rule).list;
+                known.path == real && (opens(list) || list == List::Open)
+            });
+            if identity.kind == FileKind::File && !holds(&point.path, &real) && !is_open {
+                found.push(Point { path: real, identity, rule: point.rule });
+            }
+        }
+    }
+    survey.points.append(&mut found);
 }
 
 /// An allowRead that names a directory of the default deny list opens nothing; better said than wondered about.

@@ -124,6 +124,34 @@ fn the_default_deny_list_can_be_opened_below_but_not_removed() {
 }
 
 #[test]
+fn secrets_that_lie_elsewhere_are_secrets_there() {
+    let tree = usual_tree()
+        .files(&["/home/me/dot/key", "/home/me/dot/ssh_config", "/home/me/dot/creds", "/home/me/dot/all/x"])
+        .directory("/home/me/.ssh")
+        .link("/home/me/.ssh/id_rsa", "../dot/key")
+        .link("/home/me/.ssh/config", "../dot/ssh_config")
+        .link("/home/me/.ssh/workspace", "/ws")
+        .link("/home/me/.ssh/more", "../dot/all")
+        .link("/home/me/.ssh/lost", "nowhere")
+        .link("/home/me/.aws/credentials", "../dot/creds");
+    let policy = Policy::load(inputs(), &tree).unwrap();
+    let reads = |policy: &Policy, path: &str| policy.explain(path.as_ref(), &tree).unwrap().read.allowed;
+    for (path, allowed) in [
+        ("/home/me/dot/key", false),
+        ("/home/me/.ssh/id_rsa", false),
+        ("/home/me/dot/creds", false),
+        ("/home/me/dot/ssh_config", true),
+        ("/home/me/dot/all/x", true),
+        ("/home/me/dot", true),
+        ("/ws", true),
+    ] {
+        assert_eq!(reads(&policy, path), allowed, "{path}");
+    }
+    let open = r#"{"filesystem": {"allowRead": ["~/dot/key"]}}"#;
+    assert!(reads(&load(&tree, Layer::User, Shape::Native, open).unwrap(), "/home/me/dot/key"));
+}
+
+#[test]
 fn who_may_switch_walls_off() {
     let off = r#"{"enabled": false}"#;
     assert_eq!(native(Layer::User, off).decide(&request(), &usual_tree()).verdict, Verdict::Unsandboxed);
