@@ -150,9 +150,7 @@ mod tests {
     fn check(from: usize, to: usize, length: usize) {
         let before: Vec<u8> = (0..8192_usize).map(|at| (at * 7 + at / 256) as u8).collect();
         let mut expected = before.clone();
-        for at in 0..length {
-            expected[to + at] = before[from + at];
-        }
+        expected[to..to + length].copy_from_slice(&before[from..from + length]);
         let mut place = before.clone();
         let start = place.as_mut_ptr();
         // SAFETY: both ranges lie within the place, and the function lets them overlap.

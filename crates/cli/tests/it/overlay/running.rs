@@ -241,13 +241,13 @@ fn a_name_in_the_place_of_the_program_is_told() {
         run(&["--overlay", "no-such-program", "--", "true"])
             .exits(127)
             .complains(&["command not found", hint]);
-        for words in [
-            &["--overlay=kept", "no-such-program"][..],
-            &["no-such-program", "true"],
-            &["--overlay", "/no-such-program"],
+        for (words, said) in [
+            (&["--overlay=kept", "no-such-program"][..], "no-such-program: command not found"),
+            (&["no-such-program", "true"], "no-such-program: command not found"),
+            (&["--overlay", "/no-such-program"], "/no-such-program: there is no such file inside"),
         ] {
             let ran = run(words);
-            ran.exits(127).complains(&["command not found"]);
+            ran.exits(127).complains(&[said]);
             assert!(!ran.err().contains("--overlay="), "{ran}");
         }
     });
