@@ -68,11 +68,13 @@ impl Trial<'_> {
     /// Where git keeps what it is in the middle of: `.git`, or what a file of this name leads to.
     fn git_directory(&self, view: View, tree: &Path) -> Result<Option<OwnedFd>, Errno> {
         let path = tree.join(".git");
-        if let Some(directory) = self.open_git(view, &path)? {
-            return Ok(Some(directory));
+        match self.open_git(view, &path) {
+            Err(Errno::NOTDIR) => {}
+            told => return told,
         }
         let top = match self.open_in(view, tree, PLACE, UNLINKED) {
             Ok(top) => top,
+            // A file of the host's where the sandbox has a directory of its own.
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(errno) => return Err(errno),
         };
@@ -83,7 +85,11 @@ impl Trial<'_> {
             Err(errno) => return self.unless_strange(view, &path, errno).map(|()| None),
         };
         let Some(path) = text.strip_prefix(b"gitdir: ") else { return Ok(None) };
-        self.open_git(view, &tree.join(OsStr::from_bytes(path.trim_ascii_end())))
+        match self.open_git(view, &tree.join(OsStr::from_bytes(path.trim_ascii_end()))) {
+            // Git takes no second one.
+            Err(Errno::NOTDIR) => Ok(None),
+            told => told,
+        }
     }
 
     /// A file, and every path that it leads to: a link that stood before it was listed may be one of its ways, and

@@ -96,7 +96,7 @@ impl Trial<'_> {
         let path = tree.join(".git");
         let directory = match self.open_git(view, &path) {
             Ok(Some(directory)) => directory,
-            Ok(None) => return Ok(None),
+            Ok(None) | Err(Errno::NOTDIR) => return Ok(None),
             Err(_) => {
                 return self.refuse(ViolationKind::Create, wanted, unknown(tree), REFUSED).map(|()| None);
             }
@@ -118,7 +118,9 @@ impl Trial<'_> {
             (OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, ResolveFlags::NO_MAGICLINKS);
         match self.open_in(view, path, flags, resolve) {
             Ok(directory) => Ok(Some(directory)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(Errno::NOENT) => Ok(None),
+            // A file that leads to one.
+            Err(Errno::NOTDIR) => Err(Errno::NOTDIR),
             Err(errno) => self.unless_strange(view, path, errno).map(|()| None),
         }
     }
