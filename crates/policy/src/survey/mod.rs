@@ -158,14 +158,22 @@ fn add_literal<'a>(survey: &mut Survey, walk: &mut Walk<'a>, rule: RuleId, list:
     survey.points.push(Point { path, identity, rule });
 }
 
-/// Files that a directory of the default deny-read list holds by links, as those who keep their settings in one place
-/// have them: they are as secret there. A link to a directory may lead to a workspace, and says nothing about it.
+/// What a directory of the default deny-read list holds by links, as those who keep their settings in one place have
+/// it, is as secret there. Outside the home nobody keeps secrets of theirs, and a directory in which commands work, or
+/// above one, is not closed because a link leads there.
 fn add_kept_elsewhere(policy: &Policy, files: &dyn Files, survey: &mut Survey) {
     let book = &policy.book;
+    let Some(home) = policy.home.as_deref().and_then(|home| files.resolve(home).ok()) else { return };
     let is_listed = |point: &&Point| {
         let rule = book.get(point.rule);
         let by_path = matches!(rule.place, Place::Literal(_));
         rule.list == List::DenyRead && by_path && book.layer(point.rule) == Layer::BuiltIn
+    };
+    let of = |list: List| survey.points.iter().filter(move |point| book.get(point.rule).list == list);
+    let writable: Vec<&Path> = of(List::AllowWrite).map(|point| point.path.as_path()).collect();
+    let is_at_work = |path: &Path| {
+        let roots = writable.iter().copied().chain([policy.workspace.as_path()]);
+        roots.into_iter().any(|root| holds(path, root) || holds(root, path))
     };
     let mut found: Vec<Point> = Vec::new();
     for point in survey.points.iter().filter(is_listed) {
@@ -180,7 +188,9 @@ fn add_kept_elsewhere(policy: &Policy, files: &dyn Files, survey: &mut Survey) {
                 let list = book.get(known.rule).list;
                 known.path == real && (opens(list) || list == List::Open)
             });
-            if identity.kind == FileKind::File && !holds(&point.path, &real) && !is_open {
+            let is_kept = real != home && holds(&home, &real) && !holds(&point.path, &real);
+            let closes_work = identity.kind == FileKind::Directory && is_at_work(&real);
+            if is_kept && !is_open && !closes_work {
                 found.push(Point { path: real, identity, rule: point.rule });
             }
         }

@@ -131,6 +131,8 @@ fn secrets_that_lie_elsewhere_are_secrets_there() {
         .link("/home/me/.ssh/id_rsa", "../dot/key")
         .link("/home/me/.ssh/config", "../dot/ssh_config")
         .link("/home/me/.ssh/workspace", "/ws")
+        .link("/home/me/.ssh/home", "..")
+        .link("/home/me/.ssh/sh", "/usr/bin")
         .link("/home/me/.ssh/more", "../dot/all")
         .link("/home/me/.ssh/lost", "nowhere")
         .link("/home/me/.aws/credentials", "../dot/creds");
@@ -141,8 +143,10 @@ fn secrets_that_lie_elsewhere_are_secrets_there() {
         ("/home/me/.ssh/id_rsa", false),
         ("/home/me/dot/creds", false),
         ("/home/me/dot/ssh_config", true),
-        ("/home/me/dot/all/x", true),
+        ("/home/me/dot/all/x", false),
         ("/home/me/dot", true),
+        ("/home/me", true),
+        ("/usr/bin", true),
         ("/ws", true),
     ] {
         assert_eq!(reads(&policy, path), allowed, "{path}");

@@ -59,7 +59,8 @@ impl Trial<'_> {
             }
             Ok(_) => return Err(Errno::ACCESS),
             Err(Errno::NOENT) if wish.flags.contains(OFlags::CREATE) => {
-                may_be_empty = wish.flags.contains(OFlags::CLOEXEC);
+                // Shells ask for neither.
+                may_be_empty = wish.flags.intersects(OFlags::CLOEXEC | OFlags::EXCL);
             }
             Err(error) => return Err(error),
         }
