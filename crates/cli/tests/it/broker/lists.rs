@@ -156,10 +156,11 @@ fn f23_no_unfinished_work_leads_elsewhere() {
             mkdir .git/rr-cache 2>/dev/null && exit 7; git config rerere.enabled true 2>/dev/null && exit 8
             for i in 1 2 3; do echo $i >> a; git commit -qam $i || exit 1; done
             git bisect start HEAD HEAD~2 && git bisect good && git bisect reset && cp -a . /tmp/copy && cp -a /tmp/copy ./copy && echo fine"#;
-        // An empty one is what git leaves where it remembers nothing, and is copied.
-        world.file(".git/MERGE_RR", "");
         let ran = world.run().shell(work);
         assert!(ran.out().ends_with("fine\n"), "{ran}");
-        assert_eq!(fs::read(world.ws.join("copy/.git/MERGE_RR")).unwrap(), b"");
+        // An empty one is what git leaves where it remembers nothing, and is copied.
+        world.file(".git/MERGE_RR", "");
+        world.run().shell("rm -rf copy; cp -a . /tmp/copy && cp -a /tmp/copy ./second").exits(0);
+        assert_eq!(fs::read(world.ws.join("second/.git/MERGE_RR")).unwrap(), b"");
     });
 }
