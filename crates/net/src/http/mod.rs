@@ -22,6 +22,7 @@ mod likeness;
 mod lines;
 mod pace;
 mod plain;
+mod protocols;
 mod proxy;
 mod raw;
 mod requests;
