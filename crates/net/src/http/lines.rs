@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::Target;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// HTTP/1 connections to servers one client may have, those that wait included.
 const MOST_FIRST: usize = 8;
@@ -77,6 +77,8 @@ pub(super) struct Line {
     _turn: Option<OwnedSemaphorePermit>,
     /// What a proxy wants to see in every request.
     authorization: Option<HeaderValue>,
+    /// Ends the connection, whatever is still being sent on it.
+    cut: Arc<Notify>,
 }
 
 /// Whether a connection may be given another request.
@@ -92,6 +94,9 @@ enum Sender {
     One(http1::SendRequest<Body>),
     Two(http2::SendRequest<Body>),
 }
+
+/// A connection that was made, and what ends it.
+type Made = (Sender, Arc<Notify>);
 
 /// A connection that is given back once it is free again.
 #[derive(Debug)]
@@ -139,11 +144,11 @@ impl Lines {
         if let Some(Line { admitted, sender: Sender::Two(sender), .. }) = &*shared
             && !sender.is_closed()
         {
-            return Ok(Line::new(admitted, Sender::Two(sender.clone())));
+            return Ok(Line::new(admitted, (Sender::Two(sender.clone()), Arc::default())));
         }
         let line = self.first_line(admitted, way).await?;
         if let Sender::Two(sender) = &line.sender {
-            *shared = Some(Line::new(admitted, Sender::Two(sender.clone())));
+            *shared = Some(Line::new(admitted, (Sender::Two(sender.clone()), Arc::default())));
         }
         Ok(line)
     }
@@ -204,7 +209,7 @@ impl Lines {
         Ok(Line::new(admitted, sender))
     }
 
-    async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Made>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -213,14 +218,14 @@ impl Lines {
         let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
         client.preserve_header_case(true).max_buf_size(largest);
         let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream))).await?;
-        self.run(admitted, async move {
+        let cut = self.run(admitted, async move {
             let _big = big;
             connection.with_upgrades().await
         });
-        Ok(Sender::One(sender))
+        Ok((Sender::One(sender), cut))
     }
 
-    async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Made>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -236,29 +241,33 @@ impl Lines {
             .initial_connection_window_size(whole)
             .max_send_buf_size(UNSENT);
         let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
-        self.run(admitted, async move {
+        let cut = self.run(admitted, async move {
             let _big = big;
             connection.await
         });
-        Ok(Sender::Two(sender))
+        Ok((Sender::Two(sender), cut))
     }
 
-    /// Runs a connection until it ends or must end.
-    fn run<F>(&self, admitted: &Arc<Admitted>, connection: F)
+    /// Runs a connection until it ends or must end. Gives what ends it.
+    fn run<F>(&self, admitted: &Arc<Admitted>, connection: F) -> Arc<Notify>
     where
         F: Future<Output = hyper::Result<()>> + Send + 'static,
     {
-        let admitted = Arc::clone(admitted);
+        let (admitted, cut) = (Arc::clone(admitted), Arc::new(Notify::new()));
+        let until = Arc::clone(&cut);
         let run = async move {
             tokio::select! {
                 biased;
                 () = admitted.closed() => {}
                 // Whoever waits for an answer hears of an error there.
                 _ = connection => {}
+                // After that: it may be about to end well.
+                () = until.notified() => {}
             }
         };
         // Bodies are counted in there, and limits are reached.
         self.ward.spawn(inheriting(peer(), run));
+        cut
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Line>> {
@@ -267,9 +276,9 @@ impl Lines {
 }
 
 impl Line {
-    fn new(admitted: &Arc<Admitted>, sender: Sender) -> Self {
+    fn new(admitted: &Arc<Admitted>, (sender, cut): Made) -> Self {
         let (admitted, way, reuse) = (Arc::clone(admitted), Way::Server, Reuse::Yes);
-        Self { admitted, sender, way, reuse, _turn: None, authorization: None }
+        Self { admitted, sender, way, reuse, _turn: None, authorization: None, cut }
     }
 
     /// What a proxy wants to see in every request.
@@ -311,7 +320,12 @@ impl Line {
 impl Lease {
     /// The connection is free again; where it cannot be used again it ends.
     pub(super) fn give_back(self) {
-        if self.line.is_second() || self.line.reuse == Reuse::No {
+        if self.line.is_second() {
+            return;
+        }
+        if self.line.reuse == Reuse::No {
+            // What is left of a body that was answered would be taken for anything by a server that reads on.
+            self.line.cut.notify_one();
             return;
         }
         let mut idle = self.lines.idle();
