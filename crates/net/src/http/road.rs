@@ -338,6 +338,10 @@ impl Road {
                     return Err(match (Fault::of(&error), way) {
                         (Some(Fault::Cut(cut)), _) => cut.answer(),
                         (Some(Fault::Bad(wrong)), _) => self.bad_body(admitted, wrong),
+                        (Some(Fault::Short), _) => {
+                            let text = "the body of the request did not arrive in full";
+                            Answer::plain(StatusCode::BAD_REQUEST, "bad-request", text)
+                        }
                         (None, Way::Server) => failed(&admitted.target, &error),
                         (None, Way::Forwarder) => self.not_forwarded(admitted, &error),
                     });
