@@ -1,6 +1,7 @@
 //! Connections to servers, made when a request needs one and kept while the client stays.
 
 use super::answer::Answer;
+use super::backlog::Backlog;
 use super::flow::Body;
 use super::translate;
 use super::unheard::Unheard;
@@ -30,6 +31,10 @@ const WHOLE_WINDOW: u32 = 2 << 20;
 const SMALLER_WINDOW: u32 = 64 << 10;
 /// What may wait to be sent to one, per request.
 const UNSENT: usize = 64 << 10;
+/// The same for HTTP/1. More is sent no faster.
+const UNSENT_FIRST: usize = 256 << 10;
+/// The same for one of a crowd.
+const SMALLER_UNSENT: usize = 32 << 10;
 
 /// What is spoken with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +96,7 @@ enum Reuse {
 
 #[derive(Debug)]
 enum Sender {
-    One(http1::SendRequest<Body>),
+    One(http1::SendRequest<Body>, Arc<Backlog>),
     Two(http2::SendRequest<Body>),
 }
 
@@ -128,7 +133,7 @@ impl Lines {
                 let at = idle.iter().rposition(at)?;
                 idle.swap_remove(at)
             };
-            let Sender::One(sender) = &mut line.sender else { continue };
+            let Sender::One(sender, _) = &mut line.sender else { continue };
             if sender.ready().await.is_ok() {
                 return Some(line);
             }
@@ -215,14 +220,18 @@ impl Lines {
     {
         let mut client = http1::Builder::new();
         let big = self.ward.room_for_big_buffers();
-        let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
+        let (largest, unsent) = match big {
+            Some(_) => (LARGEST_READ, UNSENT_FIRST),
+            None => (SMALLER_READ, SMALLER_UNSENT),
+        };
+        let backlog = Backlog::new(unsent);
         client.preserve_header_case(true).max_buf_size(largest);
-        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream))).await?;
+        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream, &backlog))).await?;
         let cut = self.run(admitted, async move {
             let _big = big;
             connection.with_upgrades().await
         });
-        Ok((Sender::One(sender), cut))
+        Ok((Sender::One(sender, backlog), cut))
     }
 
     async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Made>
@@ -302,7 +311,9 @@ impl Line {
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
         let sent = match &mut self.sender {
-            Sender::One(sender) => sender.try_send_request(request).await,
+            Sender::One(sender, backlog) => {
+                sender.try_send_request(request.map(|body| backlog.bound(body))).await
+            }
             Sender::Two(sender) => sender.try_send_request(request).await,
         };
         sent.map_err(|mut error| match error.take_message() {

@@ -7,6 +7,7 @@
 mod agree;
 mod answer;
 mod answers;
+mod backlog;
 mod body;
 mod connect;
 mod covered;
