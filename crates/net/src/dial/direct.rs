@@ -32,6 +32,7 @@ impl Ward {
         if let Some(ready) = admitted.ready() {
             return Ok(ready);
         }
+        admitted.dials().map_err(DialError::Denied)?;
         let target = &admitted.target;
         let judge = self.judge();
         let routes = self.routes();

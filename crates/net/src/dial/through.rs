@@ -92,8 +92,10 @@ impl Ward {
     /// tunnels to the port of HTTPS only.
     pub(crate) async fn dial_forwarder(&self, admitted: &Admitted) -> Result<Forwarder, DialError> {
         self.judge_forwarded(admitted).await?;
-        // A tunnel that was made ahead of time has no use any more.
-        drop(admitted.ready());
+        // A tunnel that was made ahead of time has no use any more. It has counted, and this takes its place.
+        if admitted.ready().is_none() {
+            admitted.dials().map_err(DialError::Denied)?;
+        }
         let place = admitted.place().await.map_err(DialError::Denied)?;
         let routes = self.routes();
         let reached = match routes.of_request(&admitted.target) {

@@ -57,6 +57,8 @@ pub(crate) struct Admitted {
     dialled: Arc<OnceLock<SocketAddr>>,
     /// Whether its requests are recorded one by one.
     itemised: AtomicBool,
+    /// Whether the connection to the server that was counted when it was let in has been begun.
+    begun: AtomicBool,
 }
 
 impl Admitted {
@@ -80,6 +82,7 @@ impl Admitted {
             verdict: Mutex::new((Verdict::Allowed, None)),
             dialled: Arc::default(),
             itemised: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
         }
     }
 
@@ -110,6 +113,15 @@ impl Admitted {
     pub(crate) fn refuse(&self, refusal: NetRefusal) -> Denied {
         self.ends(Verdict::Refused, Some(in_words(&refusal)));
         self.ward.refuse(refusal)
+    }
+
+    /// Counts a connection to the server that is about to be made. Being let in has counted for the first; requests
+    /// with bodies take one each, and would be a way around the limit.
+    pub(crate) fn dials(&self) -> Result<(), Denied> {
+        if !self.begun.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.meter.connection().map_err(|reached| Denied { refusal: reached.refusal })
     }
 
     /// A place for a socket toward a server. Where there is none before long it is refused, and a crowd is

@@ -97,6 +97,14 @@ impl Meter {
         self.of_rule.request(now).map_err(|limit| self.reached(limit, Some(&self.rule)))
     }
 
+    /// Counts a connection to the server beyond the one that was let in.
+    pub(super) fn connection(&self) -> Result<(), LimitReached> {
+        let now = Instant::now();
+        self.of_sandbox.connection(now).map_err(|limit| self.reached(limit, None))?;
+        self.with_named(|named| named.connection(now))?;
+        self.of_rule.connection(now).map_err(|limit| self.reached(limit, Some(&self.rule)))
+    }
+
     fn with_named<T>(
         &self,
         count: impl FnOnce(&Allotment) -> Result<T, Limit>,
@@ -115,7 +123,8 @@ impl Meter {
     fn reached(&self, limit: Limit, rule: Option<&RuleRef>) -> LimitReached {
         let refusal = limit_refusal(&self.target, limit, rule);
         // Both directions of a connection run into the same total; one violation says it.
-        let first = !self.told.swap(true, Ordering::Relaxed) || matches!(limit, Limit::Requests(_));
+        let first = !self.told.swap(true, Ordering::Relaxed)
+            || matches!(limit, Limit::Requests(_) | Limit::Connections(_));
         match self.ward.upgrade() {
             Some(ward) if first => LimitReached { refusal: ward.refuse(refusal).refusal },
             _ => LimitReached { refusal: Box::new(refusal) },

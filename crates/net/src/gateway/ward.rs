@@ -27,7 +27,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// Rules are as many as the plan has, and grants; this many are more than anybody writes.
 const MOST_RULES: usize = 4096;
 /// HTTP connections of a sandbox, of clients and to servers, that may have big buffers at once.
-const MOST_BIG_BUFFERS: usize = 64;
+const MOST_BIG_BUFFERS: usize = 32;
 /// Bytes of request bodies that a sandbox may have held whole at once.
 const MOST_HELD: u32 = 64 << 20;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::ext::ReasonPhrase;
-use stockade_policy::{Cause, NetRefusal};
+use stockade_policy::{Cause, NetRefusal, Target};
 
 /// Bytes of a reason that fit in a status line.
 const LONGEST_PHRASE: usize = 256;
@@ -62,6 +62,12 @@ impl Answer {
             }
             _ => Self::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text),
         }
+    }
+
+    /// For a server that wants to speak what nobody has asked for.
+    pub(super) fn other_protocol(target: &Target) -> Self {
+        let text = format!("{target} wants to speak something else than was asked for");
+        Self::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text)
     }
 
     /// Any other.

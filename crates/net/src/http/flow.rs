@@ -64,23 +64,35 @@ pub(super) enum Fault<'a> {
     Cut(&'a CutOff),
     /// It cannot be read in one way.
     Bad(BadRequest),
+    /// It has ended before its end.
+    Short,
 }
 
 impl<'a> Fault<'a> {
     /// Looks for it in an error and in what lies below.
     pub(super) fn of(error: &'a (dyn std::error::Error + 'static)) -> Option<Self> {
-        let mut below = Some(error);
+        let (mut below, mut of_body) = (Some(error), None);
         while let Some(error) = below {
             if let Some(cut) = error.downcast_ref() {
                 return Some(Self::Cut(cut));
             }
-            let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            if let Some(wrong) = inner.and_then(|inner| inner.downcast_ref()) {
+            let failed = error.downcast_ref::<io::Error>();
+            if let Some(wrong) = failed.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref()) {
                 return Some(Self::Bad(*wrong));
+            }
+            // Both sides' errors look alike, but for what the library says about the body that it was given.
+            if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_user) {
+                of_body = Some(Self::Short);
+            }
+            let is_unread = |error: &io::Error| {
+                matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
+            };
+            if of_body.is_some() && failed.is_some_and(is_unread) {
+                of_body = Some(Self::Bad(BadRequest::Chunk));
             }
             below = error.source();
         }
-        None
+        of_body
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) struct Guard<S: BreakOff> {
     count: u64,
     gate: Arc<Gate>,
     timer: Option<(Late, Pin<Box<Sleep>>)>,
+    /// How much of a body is read at once, where that is not as much as there is room for.
+    most: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -135,9 +137,15 @@ impl<S: BreakOff> Guard<S> {
                 count: 0,
                 gate: Arc::clone(&gate),
                 timer: None,
+                most: None,
             },
             gate,
         )
+    }
+
+    /// Reads bodies in pieces of no more than this: the library keeps whole pieces.
+    pub(super) fn read_at_most(&mut self, bytes: usize) {
+        self.most = Some(bytes);
     }
 
     /// What follows is no longer HTTP and passes as it is. Gives what was read of it already.
@@ -219,7 +227,16 @@ impl<S: AsyncRead + BreakOff + Unpin> Guard<S> {
     fn poll_body(&mut self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Phase::Body(scan) = &mut self.phase else { return Poll::Ready(Ok(())) };
         let before = buffer.filled().len();
-        std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        match self.most {
+            None => std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?,
+            Some(most) => {
+                let room = most.min(buffer.remaining());
+                let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(room));
+                std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, &mut piece))?;
+                let read = piece.filled().len();
+                buffer.advance(read);
+            }
+        }
         let read = &buffer.filled()[before..];
         let part = scan.follow(read).map_err(io::Error::other)?;
         self.held.extend_from_slice(&read[part..]);

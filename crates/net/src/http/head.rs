@@ -1,6 +1,7 @@
 //! Reading the head of an HTTP/1 request strictly: whatever two readers could take in two ways is refused.
 
 use super::likeness::{LONGEST_METHOD, is_token};
+use super::protocols::Protocols;
 use super::wishes::Wishes;
 use std::borrow::Cow;
 
@@ -80,6 +81,8 @@ pub(super) struct Head {
     pub(super) host: Option<Vec<u8>>,
     pub(super) framing: Framing,
     pub(super) upgrade: Upgrade,
+    /// The protocols it names for that.
+    pub(super) protocols: Protocols,
     pub(super) wishes: Wishes,
 }
 
@@ -118,6 +121,7 @@ impl Head {
         }
         let (mut host, mut length_line, mut encoding) = (None, None, None);
         let (mut upgrade, mut wishes) = (Upgrade::None, Wishes::default());
+        let mut protocols = Protocols::default();
         for line in request.headers.iter() {
             let name = line.name;
             wishes.add(name, line.value);
@@ -129,6 +133,7 @@ impl Head {
                 once(&mut encoding, line.value, BadRequest::Encoding)?;
             } else if name.eq_ignore_ascii_case("upgrade") {
                 upgrade = upgrade.and(upgrade_of(line.value));
+                protocols.add(line.value);
             }
         }
         let framing = framing(minor, length_line, encoding)?;
@@ -139,6 +144,7 @@ impl Head {
             host: host.map(<[u8]>::to_vec),
             framing,
             upgrade,
+            protocols,
             wishes,
         }))
     }

@@ -107,7 +107,7 @@ fn cannot_sign(error: impl std::fmt::Display) -> Answer {
 fn not_collected(error: &BoxError) -> Answer {
     match Fault::of(&**error) {
         Some(Fault::Cut(cut)) => cut.answer(),
-        Some(Fault::Bad(_)) | None => {
+        Some(Fault::Bad(_) | Fault::Short) | None => {
             let text = format!("the body of the request did not arrive: {error}");
             Answer::plain(StatusCode::BAD_REQUEST, "bad-request", text)
         }

@@ -1,6 +1,7 @@
 //! Connections to servers, made when a request needs one and kept while the client stays.
 
 use super::answer::Answer;
+use super::backlog::Backlog;
 use super::flow::Body;
 use super::translate;
 use super::unheard::Unheard;
@@ -15,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stockade_policy::Target;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// HTTP/1 connections to servers one client may have, those that wait included.
 const MOST_FIRST: usize = 8;
@@ -30,6 +31,10 @@ const WHOLE_WINDOW: u32 = 2 << 20;
 const SMALLER_WINDOW: u32 = 64 << 10;
 /// What may wait to be sent to one, per request.
 const UNSENT: usize = 64 << 10;
+/// The same for HTTP/1. More is sent no faster.
+const UNSENT_FIRST: usize = 256 << 10;
+/// The same for one of a crowd.
+const SMALLER_UNSENT: usize = 32 << 10;
 
 /// What is spoken with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,8 @@ pub(super) struct Line {
     _turn: Option<OwnedSemaphorePermit>,
     /// What a proxy wants to see in every request.
     authorization: Option<HeaderValue>,
+    /// Ends the connection, whatever is still being sent on it.
+    cut: Arc<Notify>,
 }
 
 /// Whether a connection may be given another request.
@@ -89,9 +96,12 @@ enum Reuse {
 
 #[derive(Debug)]
 enum Sender {
-    One(http1::SendRequest<Body>),
+    One(http1::SendRequest<Body>, Arc<Backlog>),
     Two(http2::SendRequest<Body>),
 }
+
+/// A connection that was made, and what ends it.
+type Made = (Sender, Arc<Notify>);
 
 /// A connection that is given back once it is free again.
 #[derive(Debug)]
@@ -123,7 +133,7 @@ impl Lines {
                 let at = idle.iter().rposition(at)?;
                 idle.swap_remove(at)
             };
-            let Sender::One(sender) = &mut line.sender else { continue };
+            let Sender::One(sender, _) = &mut line.sender else { continue };
             if sender.ready().await.is_ok() {
                 return Some(line);
             }
@@ -139,11 +149,11 @@ impl Lines {
         if let Some(Line { admitted, sender: Sender::Two(sender), .. }) = &*shared
             && !sender.is_closed()
         {
-            return Ok(Line::new(admitted, Sender::Two(sender.clone())));
+            return Ok(Line::new(admitted, (Sender::Two(sender.clone()), Arc::default())));
         }
         let line = self.first_line(admitted, way).await?;
         if let Sender::Two(sender) = &line.sender {
-            *shared = Some(Line::new(admitted, Sender::Two(sender.clone())));
+            *shared = Some(Line::new(admitted, (Sender::Two(sender.clone()), Arc::default())));
         }
         Ok(line)
     }
@@ -204,23 +214,27 @@ impl Lines {
         Ok(Line::new(admitted, sender))
     }
 
-    async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    async fn first<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Made>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut client = http1::Builder::new();
         let big = self.ward.room_for_big_buffers();
-        let largest = if big.is_some() { LARGEST_READ } else { SMALLER_READ };
+        let (largest, unsent) = match big {
+            Some(_) => (LARGEST_READ, UNSENT_FIRST),
+            None => (SMALLER_READ, SMALLER_UNSENT),
+        };
+        let backlog = Backlog::new(unsent);
         client.preserve_header_case(true).max_buf_size(largest);
-        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream))).await?;
-        self.run(admitted, async move {
+        let (sender, connection) = client.handshake(TokioIo::new(Unheard::new(stream, &backlog))).await?;
+        let cut = self.run(admitted, async move {
             let _big = big;
             connection.with_upgrades().await
         });
-        Ok(Sender::One(sender))
+        Ok((Sender::One(sender, backlog), cut))
     }
 
-    async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Sender>
+    async fn second<S>(&self, admitted: &Arc<Admitted>, stream: S) -> hyper::Result<Made>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -236,29 +250,33 @@ impl Lines {
             .initial_connection_window_size(whole)
             .max_send_buf_size(UNSENT);
         let (sender, connection) = client.handshake(TokioIo::new(stream)).await?;
-        self.run(admitted, async move {
+        let cut = self.run(admitted, async move {
             let _big = big;
             connection.await
         });
-        Ok(Sender::Two(sender))
+        Ok((Sender::Two(sender), cut))
     }
 
-    /// Runs a connection until it ends or must end.
-    fn run<F>(&self, admitted: &Arc<Admitted>, connection: F)
+    /// Runs a connection until it ends or must end. Gives what ends it.
+    fn run<F>(&self, admitted: &Arc<Admitted>, connection: F) -> Arc<Notify>
     where
         F: Future<Output = hyper::Result<()>> + Send + 'static,
     {
-        let admitted = Arc::clone(admitted);
+        let (admitted, cut) = (Arc::clone(admitted), Arc::new(Notify::new()));
+        let until = Arc::clone(&cut);
         let run = async move {
             tokio::select! {
                 biased;
                 () = admitted.closed() => {}
                 // Whoever waits for an answer hears of an error there.
                 _ = connection => {}
+                // After that: it may be about to end well.
+                () = until.notified() => {}
             }
         };
         // Bodies are counted in there, and limits are reached.
         self.ward.spawn(inheriting(peer(), run));
+        cut
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Line>> {
@@ -267,9 +285,9 @@ impl Lines {
 }
 
 impl Line {
-    fn new(admitted: &Arc<Admitted>, sender: Sender) -> Self {
+    fn new(admitted: &Arc<Admitted>, (sender, cut): Made) -> Self {
         let (admitted, way, reuse) = (Arc::clone(admitted), Way::Server, Reuse::Yes);
-        Self { admitted, sender, way, reuse, _turn: None, authorization: None }
+        Self { admitted, sender, way, reuse, _turn: None, authorization: None, cut }
     }
 
     /// What a proxy wants to see in every request.
@@ -293,7 +311,9 @@ impl Line {
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
         let sent = match &mut self.sender {
-            Sender::One(sender) => sender.try_send_request(request).await,
+            Sender::One(sender, backlog) => {
+                sender.try_send_request(request.map(|body| backlog.bound(body))).await
+            }
             Sender::Two(sender) => sender.try_send_request(request).await,
         };
         sent.map_err(|mut error| match error.take_message() {
@@ -311,7 +331,12 @@ impl Line {
 impl Lease {
     /// The connection is free again; where it cannot be used again it ends.
     pub(super) fn give_back(self) {
-        if self.line.is_second() || self.line.reuse == Reuse::No {
+        if self.line.is_second() {
+            return;
+        }
+        if self.line.reuse == Reuse::No {
+            // What is left of a body that was answered would be taken for anything by a server that reads on.
+            self.line.cut.notify_one();
             return;
         }
         let mut idle = self.lines.idle();

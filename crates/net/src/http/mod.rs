@@ -7,6 +7,7 @@
 mod agree;
 mod answer;
 mod answers;
+mod backlog;
 mod body;
 mod connect;
 mod covered;
@@ -22,6 +23,7 @@ mod likeness;
 mod lines;
 mod pace;
 mod plain;
+mod protocols;
 mod proxy;
 mod raw;
 mod requests;

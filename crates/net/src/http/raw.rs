@@ -8,9 +8,10 @@ use super::answer::Answer;
 use super::answers::{Answers, Lost};
 use super::farewell::farewell;
 use super::guard::HEAD_TIME;
-use super::head::{BadRequest, Framing, Head, Upgrade, without_upgrade};
+use super::head::{BadRequest, Framing, Head, LONGEST_HEAD, Upgrade, without_upgrade};
 use super::lines::not_dialled;
 use super::plain::serve_both_ways;
+use super::protocols::Protocols;
 use super::requests::{NoHead, Requests};
 use super::seen::Seen;
 use crate::gateway::{Admitted, Direction, Upstream, Ward};
@@ -24,6 +25,8 @@ use tokio::time::timeout;
 
 /// How long a server that was told that nothing more comes may say nothing.
 const QUIET: Duration = Duration::from_millis(500);
+/// What is read of an answer at once.
+const PIECE: usize = 1024;
 /// How an answer begins, and one that agrees to speak something else.
 const VERSION: &[u8] = b"HTTP/1.";
 const AGREED: &[u8] = b"HTTP/1.1 101";
@@ -52,6 +55,8 @@ enum Stop {
 enum Agreement {
     Yes,
     No,
+    /// It wants to speak what nobody has asked for.
+    Other,
 }
 
 /// How it ended.
@@ -117,9 +122,15 @@ impl Talk<'_> {
             return End::Failed;
         }
         if head.upgrade == Upgrade::Opaque {
-            match self.agreed(&upstream).await {
+            match self.agreed(&upstream, &head.protocols).await {
                 Ok(Agreement::Yes) => return End::Opaque(upstream, requests.held.freeze()),
                 Ok(Agreement::No) => {}
+                Ok(Agreement::Other) => {
+                    upstream.abort();
+                    let answer = Answer::other_protocol(&self.admitted.target);
+                    self.seen.refused(&answer);
+                    return End::Answer(answer);
+                }
                 Err(_) => return End::Failed,
             }
         }
@@ -230,20 +241,30 @@ impl Talk<'_> {
         }
     }
 
-    /// Waits for the beginning of the answer to a request for something else than HTTP, and passes it on.
-    async fn agreed(&self, upstream: &Upstream) -> io::Result<Agreement> {
-        let mut answer = [0; AGREED.len()];
+    /// Waits for the beginning of the answer to a request for something else than HTTP, and passes it on, unless it
+    /// agrees to what was not `asked` for.
+    async fn agreed(&self, upstream: &Upstream, asked: &Protocols) -> io::Result<Agreement> {
         upstream.readable().await?;
-        let length = timeout(HEAD_TIME, status_line(upstream, &mut answer)).await??;
-        let answer = &answer[..length];
-        self.admitted.meter().take(length, Direction::Received).await?;
-        self.look(answer);
-        write(self.client, answer).await?;
-        if answer != AGREED {
-            return Ok(Agreement::No);
+        let reading = async {
+            let mut answer = status_line(upstream).await?;
+            if answer != AGREED {
+                return Ok((answer, Agreement::No));
+            }
+            let named = rest_of_head(upstream, &mut answer).await?;
+            let agrees = named.is_some_and(|named| asked.agree(&named));
+            Ok::<_, io::Error>((answer, if agrees { Agreement::Yes } else { Agreement::Other }))
+        };
+        let (answer, agreement) = timeout(HEAD_TIME, reading).await??;
+        if agreement == Agreement::Other {
+            return Ok(agreement);
         }
-        self.seen.answered(101);
-        Ok(Agreement::Yes)
+        self.admitted.meter().take(answer.len(), Direction::Received).await?;
+        self.look(&answer);
+        if agreement == Agreement::Yes {
+            self.seen.answered(101);
+        }
+        write(self.client, &answer).await?;
+        Ok(agreement)
     }
 
     async fn send(&self, upstream: &Upstream, bytes: &[u8]) -> io::Result<()> {
@@ -263,16 +284,47 @@ impl Talk<'_> {
 }
 
 /// Reads as much of an answer as tells its status, or less where it is no answer or ends before that.
-async fn status_line(upstream: &Upstream, answer: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < answer.len() && answer[..length].iter().zip(VERSION).all(|(read, known)| read == known) {
+async fn status_line(upstream: &Upstream) -> io::Result<Vec<u8>> {
+    let mut answer = Vec::new();
+    while answer.len() < AGREED.len() && answer.iter().zip(VERSION).all(|(read, known)| read == known) {
+        let most = AGREED.len() - answer.len();
+        if read(upstream, &mut answer, most).await? == 0 {
+            break;
+        }
+    }
+    Ok(answer)
+}
+
+/// Reads on to the end of a head. The protocols that it names; nothing where it cannot be read.
+async fn rest_of_head(upstream: &Upstream, answer: &mut Vec<u8>) -> io::Result<Option<Protocols>> {
+    while answer.len() < LONGEST_HEAD {
+        let before = answer.len();
+        if read(upstream, answer, PIECE).await? == 0 {
+            break;
+        }
+        // Whoever sends byte by byte must not have all of them read each time.
+        if answer[before..].contains(&b'\n')
+            && let Some(named) = Protocols::of_answer(answer)
+        {
+            return Ok(Some(named));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads what is there, once something is.
+async fn read(upstream: &Upstream, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let mut piece = [0; PIECE];
+    let most = most.min(PIECE);
+    loop {
         upstream.readable().await?;
-        match upstream.try_read(&mut answer[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
+        match upstream.try_read(&mut piece[..most]) {
+            Ok(read) => {
+                into.extend_from_slice(&piece[..read]);
+                return Ok(read);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(length)
 }

@@ -7,6 +7,7 @@ use super::flow::{Body, Fault, Flow, Source, Tally, too_long};
 use super::guard::{Gate, Unread};
 use super::head::{BadRequest, Upgrade};
 use super::lines::{Line, Lines, SendError, Speech, Way, failed, not_dialled};
+use super::protocols::Protocols;
 use super::wishes::{Wishes, plain_web_socket, refuse_echo};
 use super::{inject, size, translate};
 use crate::credentials::{Channel, Scrubber};
@@ -241,7 +242,8 @@ impl Road {
         if upgrade == Upgrade::Opaque && self.scrubber(admitted).is_some() {
             plain_web_socket(&self.ward, admitted, asked, &mut request)?;
         }
-        let client = (upgrade == Upgrade::Opaque).then(|| hyper::upgrade::on(&mut request));
+        let client = (upgrade == Upgrade::Opaque)
+            .then(|| (hyper::upgrade::on(&mut request), Protocols::of(request.headers())));
         let (head, body) = request.into_parts();
         let outgoing = self.outgoing(head, body, admitted, exchange).await?;
         let (response, line) = self.send(outgoing, (admitted, exchange), way, line).await?;
@@ -253,14 +255,13 @@ impl Road {
             return Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text));
         }
         match (response.status(), client) {
-            (StatusCode::SWITCHING_PROTOCOLS, Some(client)) => {
+            (StatusCode::SWITCHING_PROTOCOLS, Some((client, wanted)))
+                if wanted.agree(&Protocols::of(response.headers())) =>
+            {
                 let (admitted, exchange) = (Arc::clone(admitted), Arc::clone(exchange));
                 self.switch(response, client, admitted, exchange)
             }
-            (StatusCode::SWITCHING_PROTOCOLS, None) => {
-                let text = format!("{} wants to speak something else than was asked for", admitted.target);
-                Err(Answer::plain(StatusCode::BAD_GATEWAY, "upstream-failed", text))
-            }
+            (StatusCode::SWITCHING_PROTOCOLS, _) => Err(Answer::other_protocol(&admitted.target)),
             _ => {
                 if let Some(gate) = &self.gate {
                     gate.stay();
@@ -337,6 +338,10 @@ impl Road {
                     return Err(match (Fault::of(&error), way) {
                         (Some(Fault::Cut(cut)), _) => cut.answer(),
                         (Some(Fault::Bad(wrong)), _) => self.bad_body(admitted, wrong),
+                        (Some(Fault::Short), _) => {
+                            let text = "the body of the request did not arrive in full";
+                            Answer::plain(StatusCode::BAD_REQUEST, "bad-request", text)
+                        }
                         (None, Way::Server) => failed(&admitted.target, &error),
                         (None, Way::Forwarder) => self.not_forwarded(admitted, &error),
                     });

@@ -30,6 +30,8 @@ use tokio_rustls::client::TlsStream;
 const LARGEST_BUFFER: usize = 512 * 1024;
 /// The same for one of a crowd: a head fits.
 const SMALLER_BUFFER: usize = super::head::LONGEST_HEAD + 16 * 1024;
+/// What is read of a body at once for one of a crowd: each piece is held until the server takes it.
+const SMALLER_PIECE: usize = 16 * 1024;
 /// Requests of one HTTP/2 client under way at once.
 pub(super) const MOST_STREAMS: u32 = 100;
 pub(super) const LONGEST_HEADERS: u32 = super::head::LONGEST_HEAD as u32;
@@ -69,12 +71,15 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
 }
 
 /// Serves HTTP/1 and gives what the connection turned into.
-async fn serve_first<S>(road: &Arc<Road>, client: Guard<S>) -> Option<Next>
+async fn serve_first<S>(road: &Arc<Road>, mut client: Guard<S>) -> Option<Next>
 where
     S: AsyncRead + AsyncWrite + BreakOff + Unpin + Send + 'static,
 {
     let big = road.ward.room_for_big_buffers();
     let largest = if big.is_some() { LARGEST_BUFFER } else { SMALLER_BUFFER };
+    if big.is_none() {
+        client.read_at_most(SMALLER_PIECE);
+    }
     let mut server = http1::Builder::new();
     server
         .preserve_header_case(true)

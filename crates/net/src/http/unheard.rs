@@ -3,8 +3,10 @@
 //! The HTTP library gives up as soon as it cannot write, and does not look for an answer that is there already. A
 //! refusal of a long upload would be lost.
 
+use super::backlog::Backlog;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -19,11 +21,22 @@ pub(super) struct Unheard<S> {
     stream: S,
     /// Where the server does not listen any more: until when its last word is waited for.
     gone: Option<Pin<Box<Sleep>>>,
+    /// Where it is counted what was sent.
+    sent: Sent,
+}
+
+/// Where it is counted what was sent on a connection, until it is gone.
+struct Sent(Arc<Backlog>);
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl<S> Unheard<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self { stream, gone: None }
+    pub(super) fn new(stream: S, backlog: &Arc<Backlog>) -> Self {
+        Self { stream, gone: None, sent: Sent(Arc::clone(backlog)) }
     }
 
     pub(super) fn into_inner(self) -> S {
@@ -71,10 +84,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Unheard<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         if self.gone.is_some() {
+            self.sent.0.sent(bytes.len());
             return Poll::Ready(Ok(bytes.len()));
         }
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
-        Poll::Ready(self.told(context, written, bytes.len()))
+        Poll::Ready(self.told(context, written, bytes.len()).inspect(|written| self.sent.0.sent(*written)))
     }
 
     fn poll_write_vectored(
@@ -84,10 +98,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Unheard<S> {
     ) -> Poll<io::Result<usize>> {
         let all = pieces.iter().map(|piece| piece.len()).sum();
         if self.gone.is_some() {
+            self.sent.0.sent(all);
             return Poll::Ready(Ok(all));
         }
         let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, pieces));
-        Poll::Ready(self.told(context, written, all))
+        Poll::Ready(self.told(context, written, all).inspect(|written| self.sent.0.sent(*written)))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -18,15 +18,26 @@ pub(crate) async fn relay<C: Duplex, U: Duplex>(
     admitted: &Admitted,
     first: Bytes,
 ) -> io::Result<()> {
+    relay_answered(async { Ok(()) }, &client, &upstream, admitted, first).await
+}
+
+/// The same for a server whose first `answer` is somebody else's business.
+pub(crate) async fn relay_answered<C: Duplex, U: Duplex>(
+    answer: impl Future<Output = io::Result<()>>,
+    client: &C,
+    upstream: &U,
+    admitted: &Admitted,
+    first: Bytes,
+) -> io::Result<()> {
     let beginning = async {
         if !first.is_empty() {
             admitted.meter().take(first.len(), Direction::Sent).await?;
-            write(&upstream, &first).await?;
+            write(upstream, &first).await?;
         }
         drop(first);
         Ok(())
     };
-    relay_after(beginning, async { Ok(()) }, &client, &upstream, admitted).await
+    relay_after(beginning, answer, client, upstream, admitted).await
 }
 
 /// The same for a client whose first words are somebody else's business: what it says from `beginning` on is

@@ -21,11 +21,10 @@ impl<'a, S> Answered<'a, S> {
 
     fn look(&mut self, said: &[u8]) -> io::Result<()> {
         match self.status.as_mut().map(|status| status.look(said)) {
-            Some(Hidden::Request) if self.admitted.meter().totals().0 > 0 => {
-                Err(answered_as_http(self.admitted))
-            }
+            // Whether or not anybody has asked: servers complain about clients that say nothing, too.
+            Some(Hidden::Request) => Err(answered_as_http(self.admitted)),
             Some(Hidden::NotYet) | None => Ok(()),
-            Some(Hidden::Request | Hidden::Nothing) => {
+            Some(Hidden::Nothing) => {
                 self.status = None;
                 Ok(())
             }

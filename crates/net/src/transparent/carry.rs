@@ -6,7 +6,7 @@ use super::opaque::may_pass;
 use super::watch::watch;
 use crate::gateway::{Admitted, Ward, refusal, reset};
 use crate::http::HiddenRequest;
-use crate::relay::{Socket, relay, relay_after};
+use crate::relay::{Socket, relay_after, relay_answered};
 use crate::{http, tls};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -37,15 +37,16 @@ pub(crate) async fn carry(ward: Arc<Ward>, client: Socket, admitted: Admitted, f
                 admitted.limited(&reached.refusal);
                 return reset(client);
             }
+            // On the heap: they are over before long, and what relays would be as big as they are.
+            let answer = Box::pin(first_answer(&ward, &client, &upstream, &admitted));
             // How it ended is in the record.
             let _ = match spoken {
-                Spoken::Tls(_) => relay(client, upstream, &admitted, first).await,
+                // A server that was not asked for TLS answers that as HTTP, too.
+                Spoken::Tls(_) => relay_answered(answer, &client, &upstream, &admitted, first).await,
                 _ => {
                     let judge = |spoken: &Spoken| in_time(&ward, &admitted, spoken);
-                    // On the heap: they are over before long, and what relays would be as big as they are.
                     let said = (first, hidden(&spoken));
                     let beginning = Box::pin(watch(&client, &upstream, &admitted, said, judge));
-                    let answer = Box::pin(first_answer(&ward, &client, &upstream, &admitted));
                     relay_after(beginning, answer, &client, &upstream, &admitted).await
                 }
             };

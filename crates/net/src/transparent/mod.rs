@@ -13,3 +13,5 @@ pub(crate) use answered::answered_as_http;
 pub(crate) use carry::carry;
 pub(crate) use opaque::{may_pass, rule_about_requests};
 pub(crate) use serve::{destination, serve};
+#[cfg(test)]
+pub(crate) use tests::hello;

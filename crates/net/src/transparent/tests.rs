@@ -74,7 +74,7 @@ impl Scene {
 }
 
 /// The beginning of TLS to this name.
-fn hello(name: &str) -> Vec<u8> {
+pub(crate) fn hello(name: &str) -> Vec<u8> {
     let config = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()

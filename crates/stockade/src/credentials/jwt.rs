@@ -59,6 +59,18 @@ pub(super) fn fake(token: &[u8], hidden: &[String]) -> Result<Option<FakeToken>,
     Ok(Some(FakeToken { token: whole, parts }))
 }
 
+/// Whether a token that could be hidden stands among the words of a value that is none.
+pub(super) fn is_beside(value: &[u8], hidden: &[String]) -> bool {
+    // Letters that no token has are between it and whatever it is quoted or listed with.
+    let of_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=.+/".contains(byte);
+    let mut words = value.split(|byte| !of_token(byte)).flat_map(|word| {
+        // What it is given to, too: `name=eyJ…`.
+        let behind = word.windows(4).position(|start| start == b"=eyJ").map(|at| &word[at + 1..]);
+        std::iter::once(word).chain(behind)
+    });
+    words.any(|word| matches!(fake(word, hidden), Ok(Some(_))))
+}
+
 /// What a server may send back alone of a value that is no readable token and is hidden as a whole: a token in it
 /// that has other words beside it, and whatever is long enough between dots. Short parts can be guessed.
 pub(super) fn pieces(value: &[u8]) -> Vec<&[u8]> {

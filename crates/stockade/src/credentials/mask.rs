@@ -22,6 +22,8 @@ struct Part<'a> {
 }
 
 const NO_TOKEN: &str = "nothing in it is a JSON web token with a claim that is to be hidden";
+const TOKEN_BESIDE: &str = "a JSON web token stands in it beside other words, and only a value that is nothing else is \
+                            taken for one, unless extract says where it is";
 const NO_TOKEN_HIDDEN: &str =
     "what is no JSON web token, or has no claim that is to be hidden, is masked as a whole";
 const NO_TOKEN_SEEN: &str =
@@ -58,7 +60,11 @@ pub(super) fn mask(
     }
     let told = match otherwise(credential) {
         _ if others.is_empty() => None,
-        Otherwise::AsSaid | Otherwise::Seen if spans.is_empty() => return Ok(Masking::NotFound(NO_TOKEN)),
+        Otherwise::AsSaid | Otherwise::Seen if spans.is_empty() => {
+            let hidden = credential.jwt_claims.as_deref().unwrap_or_default();
+            let beside = others.iter().any(|place| jwt::is_beside(&value[place.clone()], hidden));
+            return Ok(Masking::NotFound(if beside { TOKEN_BESIDE } else { NO_TOKEN }));
+        }
         Otherwise::Seen => Some(NO_TOKEN_SEEN),
         Otherwise::AsSaid | Otherwise::Whole => {
             for place in others {

@@ -106,6 +106,66 @@ async fn events_go_on_without_more() {
     }
 }
 
+/// A server that says these pieces to everybody at once, whether or not they say anything.
+async fn hasty(says: &[&str]) -> u16 {
+    let says: Vec<String> = says.iter().map(ToString::to_string).collect();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        for said in says {
+            stream.write_all(said.as_bytes()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        std::future::pending::<()>().await;
+    });
+    port
+}
+
+async fn tunnel(port: u16) -> (TcpStream, Gateway) {
+    let (mut client, _, gateway) = client().await;
+    until(&mut client, format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"), "\r\n\r\n").await;
+    (client, gateway)
+}
+
+/// Servers speak HTTP first to say that they have waited long enough, and may say anything with it.
+#[tokio::test]
+async fn an_answer_before_any_request_is_not_shown() {
+    let said = format!("HTTP/1.1 408 Request Timeout\r\nX-Echo: {REAL}\r\n\r\n");
+    for pieces in [&[&*said][..], &["H", "TTP/", &said[5..]]] {
+        for first in [&b""[..], b"\x16\x03\x01", b"\x01"] {
+            let (mut client, _gateway) = tunnel(hasty(pieces).await).await;
+            client.write_all(first).await.unwrap();
+            let mut heard = Vec::new();
+            let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut heard)).await;
+            let _ = ended.expect("it ends");
+            assert_eq!(String::from_utf8_lossy(&heard), "", "{pieces:?} {first:?}");
+        }
+    }
+}
+
+/// Nor an answer to TLS that nobody speaks there.
+#[tokio::test]
+async fn an_answer_to_tls_is_not_shown() {
+    let port = slow(vec![format!("HTTP/1.1 400 Bad Request\r\n\r\n{REAL}")], Duration::ZERO).await;
+    let (mut client, _gateway) = tunnel(port).await;
+    client.write_all(&crate::transparent::hello("127.0.0.1")).await.unwrap();
+    let mut heard = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, client.read_to_end(&mut heard)).await;
+    let _ = ended.expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&heard), "");
+}
+
+/// Whoever else speaks first is heard at once, and so is the end of a word that could have become one of HTTP.
+#[tokio::test]
+async fn other_greetings_do_not_wait() {
+    for pieces in [&["2"][..], &["S"], &["HE"], &["H", "i"], &["HTTP/x"]] {
+        let (mut client, _gateway) = tunnel(hasty(pieces).await).await;
+        until(&mut client, "", &pieces.concat()).await;
+    }
+}
+
 /// In a message that is not at its end, too.
 #[tokio::test]
 async fn messages_go_on_without_more() {

@@ -1,6 +1,7 @@
 //! Requests within requests.
 
 use super::{admitted, all, parrot, proxied};
+use crate::Verdict;
 use crate::gateway::testing::plan;
 use stockade_policy::{Cause, GatewayPlan};
 
@@ -74,5 +75,31 @@ async fn giant_heads_are_refused() {
         assert!(all(&mut client, &request).await.starts_with("HTTP/1.1 431 "));
         let (mut client, _, _ward) = proxied(plan(&["a.test"])).await;
         assert!(all(&mut client, &request).await.starts_with("HTTP/1.1 431 "));
+    }
+}
+
+/// What is wrong with a body is the client's doing and not the server's.
+#[tokio::test]
+async fn bodies_that_cannot_be_read_are_bad_requests() {
+    let many = "a: b\r\n".repeat(3000);
+    for body in [
+        "zz\r\nabc\r\n0\r\n\r\n",
+        "3\r\nabcd\r\n0\r\n\r\n",
+        "3\r\nabc\r\nfffffffffffffffffff\r\n",
+        "3\r\nabc\r\n0\r\nno colon\r\n\r\n",
+        "3\r\nabc\r\n0\r\nbad name: x\r\n\r\n",
+        &format!("3\r\nabc\r\n0\r\n{many}\r\n"),
+        &format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(20_000)),
+    ] {
+        let shown = &body[..body.len().min(60)];
+        let (port, _) = parrot(b"").await;
+        let at = format!("127.0.0.1:{port}");
+        let head = format!("POST / HTTP/1.1\r\nHost: {at}\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let (mut client, witness, _ward) = admitted(plan(&["127.0.0.1"]), &at).await;
+        let heard = all(&mut client, head + body).await;
+        assert!(heard.starts_with("HTTP/1.1 400 "), "{shown:?} {heard}");
+        assert_eq!(witness.causes(), [Cause::Grammar], "{shown:?}");
+        let record = witness.records(1).await.remove(0);
+        assert_eq!((record.verdict, record.status), (Verdict::Refused, Some(400)), "{shown:?}");
     }
 }

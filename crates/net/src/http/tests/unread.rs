@@ -2,7 +2,7 @@
 
 use super::second::second;
 use super::terminated::{localhost, tls_config, trusting};
-use super::{PATIENCE, admitted, all, gateway, proxied, until};
+use super::{PATIENCE, admitted, all, gateway, parrot, proxied, until};
 use crate::Termination;
 use crate::gateway::testing::plan;
 use bytes::Bytes;
@@ -289,5 +289,28 @@ async fn an_answer_is_not_lost_with_the_rest_of_the_body() {
         }
         assert!(String::from_utf8(heard).unwrap().ends_with("<POST /ok>"));
         sending.abort();
+    }
+}
+
+/// A server that has answered and reads on would take what comes now for whatever it likes.
+#[tokio::test]
+async fn nothing_of_a_body_follows_its_answer() {
+    for proxy in [false, true] {
+        for says in [&b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n<>"[..], b"HTTP/1.1 204 No\r\n\r\n"] {
+            let (port, heard) = parrot(says).await;
+            let at = format!("127.0.0.1:{port}");
+            let (mut client, _witness, _ward) =
+                if proxy { proxied(open()).await } else { admitted(open(), &at).await };
+            let to = if proxy { format!("http://{at}") } else { String::new() };
+            let head = format!("POST {to}/ HTTP/1.1\r\nHost: {at}\r\nContent-Length: 100000\r\n\r\nearly");
+            let end = if says.ends_with(b">") { "<>" } else { "\r\n\r\n" };
+            assert!(until(&mut client, head, end).await.starts_with("HTTP/1.1 20"));
+            for _ in 0..10 {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                let _ = client.write_all(b"late").await;
+            }
+            let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+            assert!(heard.ends_with("early"), "{heard}");
+        }
     }
 }

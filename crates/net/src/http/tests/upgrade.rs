@@ -1,6 +1,7 @@
 //! Connections that turn into something else.
 
 use super::{admitted, all, origin, parrot, proxied, reading, until};
+use crate::Verdict;
 use crate::gateway::testing::plan;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -114,7 +115,10 @@ async fn slow(pieces: &[&'static [u8]]) -> u16 {
 async fn answers_may_come_in_pieces() {
     let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}");
     for (pieces, status) in [
-        (&[&b"HT"[..], b"TP/1.1 1", b"01 Switching Protocols\r\n\r\n", b"hello"][..], 101),
+        (
+            &[&b"HT"[..], b"TP/1.1 1", b"01 Switching\r\nUpgra", b"de: WebSocket\r\n\r", b"\n", b"hello"][..],
+            101,
+        ),
         (&[b"HTTP/1.1 2", b"00 OK\r\nContent-Length: 5\r\n\r\n", b"hello"], 200),
         (&[b"HTTP/1.", b"0 200 OK\r\n\r\n", b"hello"], 200),
     ] {
@@ -153,5 +157,22 @@ async fn where_requests_have_rules_only_web_sockets_follow() {
         assert!(heard.lock().unwrap().is_empty());
         let (mut client, _, _ward) = admitted(plan, &format!("a.test:{port}")).await;
         until(&mut client, format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}"), "hello").await;
+    }
+}
+
+/// Where the answer may name any protocol, so that what follows is one that nobody has judged.
+#[tokio::test]
+async fn only_what_was_asked_for_follows() {
+    for plan in plans() {
+        for named in ["Upgrade: h2c\r\n", "Upgrade: websocket, h2c\r\n", ""] {
+            let says = format!("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{named}\r\nhello");
+            let (port, heard) = parrot(says.leak().as_bytes()).await;
+            let (mut client, witness, _ward) = admitted(plan.clone(), &format!("a.test:{port}")).await;
+            let request = format!("GET /ws HTTP/1.1\r\nHost: a.test\r\n{ASKING}PRI * HTTP/2.0\r\n\r\n");
+            let answer = all(&mut client, request).await;
+            assert!(answer.starts_with("HTTP/1.1 502 ") && !answer.contains("hello"), "{named:?} {answer}");
+            assert!(!String::from_utf8_lossy(&heard.lock().unwrap()).contains("PRI"));
+            assert_eq!(witness.records(1).await[0].verdict, Verdict::Failed);
+        }
     }
 }

@@ -238,3 +238,26 @@ fn tokens_are_found_in_files() {
         assert_eq!(content, format!("one: {one}\ntwo: \"{two}\"\nnone: {none}\nagain: {one}\n"));
     }
 }
+
+/// The person said that it is seen, and has to know what is.
+#[test]
+fn a_token_beside_other_words_is_not_denied() {
+    let real = real();
+    let rule = hiding(variable("JWT"), &["api_key"]);
+    for (value, beside) in [
+        (format!("hunter2 {real}"), true),
+        (format!("user:{real}:x"), true),
+        (format!("a=b; token=\"{real}\""), true),
+        (format!("token={real}"), true),
+        ("hunter2 and more".to_owned(), false),
+        (format!("hunter2 {}", token(r#"{"alg":"HS256"}"#, r#"{"sub":"me"}"#)), false),
+    ] {
+        let rule = CredentialPlan { on_no_match: Some("warn".to_owned()), ..rule.clone() };
+        let shown = gathered(&[("JWT", &value)], with(vec![rule])).unwrap();
+        assert_eq!(seen(&shown, "JWT"), Some(&*value));
+        let [told] = shown.masked.warnings.as_slice() else { panic!("{:?}", shown.masked.warnings) };
+        assert!(told.ends_with("the command sees it as it is"), "{told}");
+        assert_eq!(told.contains("stands in it beside other words"), beside, "{told}");
+        assert_eq!(told.contains("nothing in it is a JSON web token"), !beside, "{told}");
+    }
+}
