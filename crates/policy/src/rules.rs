@@ -108,6 +108,13 @@ pub(crate) struct Rule {
     pub(crate) key: Option<(&'static str, usize)>,
 }
 
+impl Rule {
+    /// Whether this hides what git remembers of conflicts.
+    pub(crate) fn hides_git_memory(&self) -> bool {
+        self.list == List::DenyRead && matches!(self.place, Place::InGitDirectory(_))
+    }
+}
+
 /// A rule's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RuleId(u32);

@@ -68,6 +68,7 @@ mod overlay;
 mod places;
 mod private;
 mod providers;
+mod ready;
 mod records;
 mod relay;
 mod reload;
@@ -112,12 +113,13 @@ pub use overlay::{
 };
 pub use places::{LOCAL_SETTINGS, MANAGED_SETTINGS, PROJECT_SETTINGS, claude_settings, project_settings};
 pub use providers::{Providers, UnknownProvider};
+pub use ready::Ready;
 pub use records::{RecordFault, Records};
 pub use relay::{Inlet, Outlet};
 pub use review::{BareWatch, Review, ReviewError, ReviewScope};
 pub use routing::{Routed, Router, Taken};
 pub use running::Running;
-pub use runtime::{Captured, PrepareError, Prepared, Ready, RunError, Runtime, StartError};
+pub use runtime::{Captured, PrepareError, Prepared, RunError, Runtime, StartError};
 pub use session::{
     BackgroundChunk, BackgroundId, BackgroundOutput, BackgroundState, BackgroundStream, Canceller, Session,
     SessionCommand, SessionError, SessionInput, SessionOptions, SessionRun, WITHOUT_WALLS,

@@ -6,6 +6,7 @@ use crate::builder::Builder;
 use crate::connect::{Connected, connect, connect_bare};
 use crate::crossing::CrossError;
 use crate::network::{self, NetworkError, Opened};
+use crate::ready::Ready;
 use crate::records::{Keeper, RecordFault, Recorder};
 use crate::reload::{Following, Reload};
 use crate::routing::{self, Routed, SharedRouter};
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stockade_isolate::{
-    Afterwards, Command, CreateError, ExecError, NativeProvider, Provider, StartError as EngineError, Started,
+    Afterwards, Command, CreateError, ExecError, Provider, StartError as EngineError, Started,
 };
 use stockade_policy::{
     BareWish, Chooser, CommandLine, Consent, Decision, Enforcement, Event, Exit, Files, Outcome, Plan,
@@ -68,25 +69,6 @@ pub struct Prepared {
     pub decision: Decision,
     /// What an engine will build.
     pub plan: Arc<Plan>,
-}
-
-/// What the next start has ready. Dropping it gives up what no start has taken.
-#[must_use = "what is ready is given up when this is dropped"]
-pub struct Ready(Arc<dyn Provider>);
-
-impl Ready {
-    /// What [`Runtime::get_ready`] does, before there is a runtime, for the native engine.
-    pub fn early() -> Self {
-        let provider: Arc<dyn Provider> = Arc::new(NativeProvider::new());
-        provider.get_ready();
-        Self(provider)
-    }
-}
-
-impl Drop for Ready {
-    fn drop(&mut self) {
-        self.0.stand_down();
-    }
 }
 
 /// The output and the end of a command that was waited for.
@@ -251,8 +233,7 @@ impl Runtime {
     /// Begins with what the next start needs whatever its plan is, in a process beside this one. For whoever is
     /// about to prepare a command and start it from this very thread; a command that gets no walls gives it up.
     pub fn get_ready(&self) -> Ready {
-        self.provider.get_ready();
-        Ready(Arc::clone(&self.provider))
+        Ready::of(Arc::clone(&self.provider))
     }
 
     /// Asks the policy and makes the plan. Nothing runs yet.

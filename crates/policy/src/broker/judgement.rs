@@ -74,3 +74,10 @@ pub struct Refusal {
     /// Whether a person who is asked may allow it.
     pub grantable: Switch,
 }
+
+impl Refusal {
+    /// One that no rule says and nobody can lift.
+    pub fn flat(reason: impl Into<String>) -> Self {
+        Self { rule: None, reason: reason.into(), suggestion: None, grantable: Switch::Refused }
+    }
+}

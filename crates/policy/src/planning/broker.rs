@@ -76,12 +76,11 @@ fn held_reads(policy: &Policy, survey: &Survey, plan: &BrokerPlan) -> HeldReads 
     let written = |(id, rule): (RuleId, &crate::rules::Rule)| {
         rule.list.hides() && book.layer(id) >= Layer::Project && applies(policy, id)
     };
-    // Git writes what it remembers into a directory, and never another directory in its place.
-    let is_memory = |point: &Point| matches!(book.get(point.rule).place, Place::InGitDirectory(_));
     let reachable = |point: &Point| {
-        book.get(point.rule).list.hides()
-            && !is_memory(point)
-            && plan.writable.iter().any(|root| holds(root, &point.path))
+        let rule = book.get(point.rule);
+        // Git writes what it remembers into a directory, and never another directory in its place.
+        let is_saved_anew = rule.list.hides() && !rule.hides_git_memory();
+        is_saved_anew && plan.writable.iter().any(|root| holds(root, &point.path))
     };
     let masked = !plan.stand_ins.is_empty();
     if asked || masked || book.iter().any(written) || survey.points.iter().any(reachable) {

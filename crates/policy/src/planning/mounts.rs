@@ -5,7 +5,7 @@
 
 use crate::access::Standing;
 use crate::policy::{Manner, Policy};
-use crate::rules::{List, Place, RuleId};
+use crate::rules::{List, RuleId};
 use crate::survey::{Point, Survey, holds, order};
 use crate::{FileKind, Files, MaskLook, Mount, MountKind, Rights, RootView};
 use std::collections::HashSet;
@@ -107,8 +107,7 @@ impl<'s> Layer<'_, 's> {
             self.emit(path, MountKind::Bind { identity, rights }, deciding(&standing, rights, group));
         } else {
             // What git remembers looks as if it were nothing: whoever copies a repository goes on.
-            let is_memory =
-                group.iter().any(|point| matches!(book.get(point.rule).place, Place::InGitDirectory(_)));
+            let is_memory = group.iter().any(|point| book.get(point.rule).hides_git_memory());
             let empty =
                 (self.policy.manner == Manner::Srt || is_memory) && identity.kind == FileKind::Directory;
             let look = if empty { MaskLook::Empty } else { MaskLook::Unreadable };

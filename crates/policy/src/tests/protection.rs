@@ -3,7 +3,8 @@
 use crate::survey::{Bounds, PlanError, survey};
 use crate::testing::{Tree, inputs, load, request, usual_tree};
 use crate::{
-    Explanation, FileKind, Files, Flags, Identity, Inputs, Layer, MountKind, OwnPaths, Policy, Shape,
+    Explanation, FileKind, Files, Flags, HeldReads, Identity, Inputs, Layer, MaskLook, MountKind, OwnPaths,
+    Policy, Shape,
 };
 use std::ffi::OsString;
 use std::io;
@@ -419,4 +420,26 @@ fn a_tree_that_is_too_big_is_an_error_and_not_a_wait() {
     let bounds = Bounds { time: Duration::from_millis(20), ..Bounds::USUAL };
     let error = survey(&policy, &Endless, bounds).unwrap_err();
     assert!(matches!(error, PlanError::TooBig { .. }), "{error}");
+}
+
+#[test]
+fn what_git_remembers_looks_empty_and_what_a_person_hides_does_not() {
+    let tree = usual_tree()
+        .files(&["/ws/.git/HEAD", "/ws/.git/hooks/a", "/ws/.git/rr-cache/1/postimage"])
+        .directory("/ws/.git/modules/m/rr-cache");
+    let policy = default_with(Flags { deny_read: vec!["/ws/.git/hooks".into()], ..Flags::default() }, &tree);
+    let plan = policy.plan(&request(), &tree).unwrap();
+    let look = |path: &str| {
+        let mount = plan.mounts.iter().find(|mount| mount.path == std::path::Path::new(path)).unwrap();
+        match mount.kind {
+            MountKind::Mask { look, .. } => look,
+            ref kind => panic!("{kind:?}"),
+        }
+    };
+    assert_eq!(look("/ws/.git/rr-cache"), MaskLook::Empty);
+    assert_eq!(look("/ws/.git/modules/m/rr-cache"), MaskLook::Empty);
+    assert_eq!(look("/ws/.git/hooks"), MaskLook::Unreadable);
+    // Nothing there is saved anew under its name, so that reads need not wait.
+    let plan = default_with(Flags::default(), &tree).plan(&request(), &tree).unwrap();
+    assert_eq!(plan.broker.unwrap().reads, HeldReads::None);
 }

@@ -19,7 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stockade_policy::{Refusal, Switch, ViolationKind, git_conflicts};
+use stockade_policy::{Refusal, ViolationKind, git_conflicts};
 
 /// More conflicts than this are not looked at one by one, and no link is made beside them.
 const MOST_CONFLICTS: usize = 10_000;
@@ -147,15 +147,11 @@ impl Trial<'_> {
 
 fn misleading(file: &Path) -> Refusal {
     let file = file.display();
-    refusal(format!(
+    Refusal::flat(format!(
         "git remembers the conflict in {file} (MERGE_RR) and would follow a link there, wherever it leads"
     ))
 }
 
 fn unknown(tree: &Path) -> Refusal {
-    refusal(format!("which conflicts git remembers in {} (MERGE_RR) cannot be told", tree.display()))
-}
-
-fn refusal(reason: String) -> Refusal {
-    Refusal { rule: None, reason, suggestion: None, grantable: Switch::Refused }
+    Refusal::flat(format!("which conflicts git remembers in {} (MERGE_RR) cannot be told", tree.display()))
 }

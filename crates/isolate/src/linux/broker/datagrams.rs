@@ -108,5 +108,5 @@ pub(super) fn datagram_without_network(to: SocketAddr) -> (ViolationKind, Refusa
 }
 
 fn no_datagrams() -> Refusal {
-    Refusal { rule: None, reason: NO_DATAGRAMS.into(), suggestion: None, grantable: Switch::Refused }
+    Refusal::flat(NO_DATAGRAMS)
 }

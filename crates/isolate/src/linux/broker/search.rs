@@ -114,21 +114,12 @@ fn is_mount(directory: &OwnedFd, name: &CStr) -> bool {
 }
 
 fn not_a_git_directory(to: &Path) -> Refusal {
-    Refusal {
-        rule: None,
-        reason: format!("it would become a repository at {}, where nothing protects its hooks", to.display()),
-        suggestion: None,
-        grantable: Switch::Refused,
-    }
+    let to = to.display();
+    Refusal::flat(format!("it would become a repository at {to}, where nothing protects its hooks"))
 }
 
 fn too_many() -> Refusal {
-    Refusal {
-        rule: None,
-        reason: format!(
-            "it holds more than {MOST_ENTRIES} files, too many to look through for protected names"
-        ),
-        suggestion: None,
-        grantable: Switch::Refused,
-    }
+    Refusal::flat(format!(
+        "it holds more than {MOST_ENTRIES} files, too many to look through for protected names"
+    ))
 }

@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stockade_policy::{Check, Refusal, Switch, ViolationKind, git_config_worktree, git_module_owner};
+use stockade_policy::{Check, Refusal, ViolationKind, git_config_worktree, git_module_owner};
 
 /// More directories below `modules` than this are not looked through, and nothing that needs that is allowed.
 const MOST_DIRECTORIES: usize = 2_000;
@@ -228,22 +228,12 @@ fn leads_through_link(top: &Place, below: &Path) -> bool {
 }
 
 fn misleading(tree: &Path) -> Refusal {
-    Refusal {
-        rule: None,
-        reason: format!(
-            "{} is the work tree of a submodule: git would follow a link there, wherever it leads",
-            tree.display()
-        ),
-        suggestion: None,
-        grantable: Switch::Refused,
-    }
+    let tree = tree.display();
+    Refusal::flat(format!(
+        "{tree} is the work tree of a submodule: git would follow a link there, wherever it leads"
+    ))
 }
 
 fn unknown(repository: &Path) -> Refusal {
-    Refusal {
-        rule: None,
-        reason: format!("the submodules of {} cannot be looked at", repository.display()),
-        suggestion: None,
-        grantable: Switch::Refused,
-    }
+    Refusal::flat(format!("the submodules of {} cannot be looked at", repository.display()))
 }
