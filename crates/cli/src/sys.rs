@@ -46,6 +46,39 @@ pub(crate) fn want_many_descriptors() {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, wanted);
 }
 
+/// Gives back the memory that the program's own code and constants take: whatever is needed again is read again, from
+/// the file. Breakpoints that a debugger has set in them are lost.
+pub(crate) fn let_go_of_program() {
+    // SAFETY: the callback keeps to what it is promised, and nothing is passed through.
+    unsafe { libc::dl_iterate_phdr(Some(let_go_of_first), std::ptr::null_mut()) };
+}
+
+/// The C library tells of the program itself first; an answer other than zero ends the list.
+unsafe extern "C" fn let_go_of_first(
+    object: *mut libc::dl_phdr_info,
+    _: libc::size_t,
+    _: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the C library hands in a description that is valid during the call, with an array of that many headers.
+    let (base, headers) = unsafe {
+        let object = &*object;
+        (object.dlpi_addr, std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()))
+    };
+    // SAFETY: asks for a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let is_unchanged =
+        |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0;
+    for header in headers.iter().filter(is_unchanged) {
+        let first = base + header.p_vaddr;
+        let start = first - first % page;
+        let length = first + header.p_memsz - start;
+        // SAFETY: what the program may not write is as it is in the file, and comes back from there. Addresses that were
+        // put in when it was loaded lie in parts that may be written.
+        unsafe { libc::madvise(start as *mut libc::c_void, length as usize, libc::MADV_DONTNEED) };
+    }
+    1
+}
+
 /// Closes everything but 0, 1 and 2. For the very beginning of a process, which has opened nothing yet.
 pub(crate) fn forget_descriptors() -> io::Result<()> {
     // SAFETY: nothing in this process owns a descriptor above 2 so early.
@@ -81,6 +114,28 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::os::fd::AsRawFd;
+
+    #[test]
+    fn the_program_gives_its_pages_back_and_goes_on() {
+        let resident = || {
+            let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let program = std::fs::read_link("/proc/self/exe").unwrap();
+            let mut pages = 0;
+            let mut is_code = false;
+            for line in maps.lines() {
+                if line.contains(" r-xp ") || line.contains(" rw-p ") || line.contains(" r--p ") {
+                    is_code = line.contains(" r-xp ") && line.ends_with(program.to_str().unwrap());
+                } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| is_code) {
+                    pages += size.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+                }
+            }
+            pages
+        };
+        let before = resident();
+        let_go_of_program();
+        let after = resident();
+        assert!(after < before, "{after} of {before} kB");
+    }
 
     #[test]
     fn copies_what_is_open() {

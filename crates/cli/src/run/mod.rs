@@ -317,7 +317,9 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
     voice.detail(format!("sandbox {}", running.id()));
     let when = if asked_here || terminal.is_some() { When::Afterwards } else { When::AtOnce };
     let mut reloads = Reloads::new(voice, when);
+    let lightened = tokio::spawn(lighten());
     let end = watch(running, &mut log, signals, terminal, shown, &reviewing, &mut reloads).await;
+    lightened.abort();
     reloads.finish();
     if let Some(beside) = beside {
         beside.abort();
@@ -351,6 +353,14 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
         End::GivenUp(signal) => Ok((status::of_command(128 + signal), Haste::Great)),
         End::Lost => Err(Refusal::Lost),
     }
+}
+
+/// Most of what a start needed is not needed while the command runs, and many may run beside each other.
+async fn lighten() {
+    /// Short commands would pay for it without having anything of it.
+    const LONG: Duration = Duration::from_millis(100);
+    tokio::time::sleep(LONG).await;
+    sys::let_go_of_program();
 }
 
 /// The program's name as a shell would say it.
