@@ -23,6 +23,7 @@ mod git;
 mod inputs;
 mod limits;
 mod load;
+mod named_trees;
 mod network;
 mod origin;
 mod outcome;
@@ -72,6 +73,7 @@ pub use git::{
 };
 pub use inputs::{Flags, Granted, GrantedList, Inputs, OwnPaths, Presence, SettingsFile, Shape, Trust};
 pub use limits::Limits;
+pub use named_trees::NamedTree;
 pub use network::{DomainRule, GatewayOptions, NetworkRules, SocketRule};
 pub use origin::{Layer, Origin, RuleRef};
 pub use outcome::{Exit, Outcome, Usage};

@@ -4,6 +4,7 @@ use crate::command::CommandRules;
 use crate::describe::DescribedValue;
 use crate::environment::EnvironmentRules;
 use crate::inputs::{Inputs, OwnPaths, SettingsFile};
+use crate::named_trees::NamedTrees;
 use crate::network::NetworkRules;
 use crate::rules::Book;
 use crate::settings::SettingsErrors;
@@ -50,6 +51,8 @@ pub struct Policy {
     /// The setting that lets callers ask for no walls, if one does.
     pub(crate) bare_wishes: Option<RuleRef>,
     pub(crate) commands: CommandRules,
+    /// Work trees that only settings of git directories tell of.
+    pub(crate) named_trees: NamedTrees,
     pub(crate) notices: Vec<Notice>,
     /// The settings files that were there, weakest first.
     pub(crate) files: Vec<SettingsFile>,

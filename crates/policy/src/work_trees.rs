@@ -6,7 +6,7 @@ use crate::{FileKind, Files};
 use std::path::{Path, PathBuf};
 
 /// The files of a git directory that may name its work tree.
-const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+pub(crate) const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 /// Directories of a git directory that hold no settings and may hold thousands.
 const PLAIN: [&str; 5] = ["objects", "refs", "logs", "hooks", "info"];
 /// More directories below `modules` than this are not looked through.

@@ -1,7 +1,7 @@
 //! The broker's part of a plan.
 
 use crate::rules::List;
-use crate::{RuleRef, Switch};
+use crate::{NamedTree, RuleRef, Switch};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,6 +29,9 @@ pub struct BrokerPlan {
     pub protected_roots: Vec<PathBuf>,
     /// Git directories of another name than `.git` that were there at the start.
     pub git_directories: Vec<PathBuf>,
+    /// Work trees without a `.git` of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_trees: Vec<NamedTree>,
     /// Unix sockets that may be reached.
     pub unix: Vec<UnixRule>,
     /// Files of which commands see a stand-in, and nothing else.

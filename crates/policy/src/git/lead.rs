@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A file or directory that git reads settings or takes programs from.
+/// A file or directory that git reads settings or takes programs from, or works in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lead {
     /// The key as git writes it, fit for a terminal.
@@ -25,6 +25,8 @@ pub(crate) enum LeadKind {
     Include,
     /// Takes hooks or attributes from it. Relative paths begin at the work tree.
     Use,
+    /// Reads and writes files there. Relative paths begin at the git directory.
+    WorkIn,
     /// Runs it, or hands it to what it runs. Relative paths begin at the work tree.
     Run,
     /// The same, if there is a file of that name.
@@ -47,13 +49,15 @@ fn leads(entry: &Entry) -> Vec<Lead> {
     let kind = match (parts.section, parts.subsection, parts.key) {
         (b"include", None, b"path") | (b"includeif", Some(_), b"path") => LeadKind::Include,
         (b"core", None, b"hookspath" | b"attributesfile") => LeadKind::Use,
+        (b"core", None, b"worktree") => LeadKind::WorkIn,
         _ => {
             let words = command_of(&parts, value).map(words).unwrap_or_default();
             return words.into_iter().map(|(path, kind)| Lead { key: key(), path, kind }).collect();
         }
     };
     // Newer versions of git take a path that need not be there.
-    let value = value.strip_prefix(b":(optional)").unwrap_or(value);
+    let optional = value.strip_prefix(b":(optional)").filter(|_| kind != LeadKind::WorkIn);
+    let value = optional.unwrap_or(value);
     let path = Path::new(OsStr::from_bytes(value)).to_owned();
     if value.is_empty() { Vec::new() } else { vec![Lead { key: key(), path, kind }] }
 }

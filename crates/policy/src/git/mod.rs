@@ -35,4 +35,5 @@ pub use pointer::{check_git_pointer, check_worktree_commondir, check_worktree_po
 pub use refusal::GitRefusal;
 pub(crate) use state::is_git_state;
 pub use state::{check_git_state, git_conflicts};
+pub(crate) use worktree::git_config_worktrees;
 pub use worktree::{git_config_with_relative_worktree, git_config_worktree, git_module_owner};

@@ -1,10 +1,13 @@
 //! The working tree of a submodule.
 
+use super::config::check_size;
 use super::parse::parse;
 use super::path;
 use super::places::GitPlaces;
 use super::refusal::GitRefusal;
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str;
 
@@ -29,6 +32,15 @@ pub fn git_config_worktree(text: &[u8], git_directory: &Path) -> Option<PathBuf>
     let entries = parse(text).ok()?;
     let last = entries.iter().rfind(|entry| entry.name == b"core.worktree")?;
     resolve(last.value.as_deref()?, git_directory).ok()
+}
+
+/// Every working tree that a configuration names, as written: a person may have named one in ways that commands may
+/// not. Git takes the last one; nothing where it would read none.
+pub(crate) fn git_config_worktrees(text: &[u8]) -> Vec<PathBuf> {
+    let entries = check_size(text).and_then(|()| parse(text)).unwrap_or_default();
+    let named = entries.into_iter().filter(|entry| entry.name == b"core.worktree");
+    let values = named.filter_map(|entry| entry.value).filter(|value| !value.is_empty());
+    values.map(|value| Path::new(OsStr::from_bytes(&value)).to_owned()).collect()
 }
 
 /// The configuration with the working trees of submodules named as from their git directories. Git names them

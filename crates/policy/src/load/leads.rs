@@ -28,6 +28,8 @@ struct Wanted {
     file: PathBuf,
     /// Where its relative paths begin that are not about other configuration.
     tree: PathBuf,
+    /// Whose own settings they are, if they are a repository's.
+    git_directory: Option<PathBuf>,
     depth: usize,
 }
 
@@ -37,7 +39,7 @@ impl Draft {
         let mut wanted = self.configurations(files);
         let mut seen = BTreeSet::new();
         let mut known = BTreeMap::new();
-        while let Some(Wanted { file, tree, depth }) = wanted.pop_front() {
+        while let Some(Wanted { file, tree, git_directory, depth }) = wanted.pop_front() {
             let is_file = |real: &PathBuf| files.look(real).is_ok_and(|found| found.kind == FileKind::File);
             let Some(real) = files.resolve(&file).ok().filter(is_file) else { continue };
             if !seen.insert((file.clone(), tree.clone())) {
@@ -54,9 +56,14 @@ impl Draft {
             let leads: &Vec<Lead> =
                 known.entry(real).or_insert_with_key(|real| self.leads_of(&file, real, files));
             for lead in leads {
+                if lead.kind == LeadKind::WorkIn {
+                    let named_trees = &mut self.policy.named_trees;
+                    git_directory.iter().for_each(|git| named_trees.add(git, &lead.path, files));
+                    continue;
+                }
                 let base = match lead.kind {
                     LeadKind::Include => file.parent().unwrap_or(&tree),
-                    LeadKind::Use | LeadKind::Run | LeadKind::RunIfThere => &tree,
+                    _ => &tree,
                 };
                 let Some(path) = self.target(base, &lead.path, files) else { continue };
                 match lead.kind {
@@ -66,11 +73,13 @@ impl Draft {
                     }
                     LeadKind::Include => {
                         self.protect_lead(&file, lead, &path, files);
-                        wanted.push_back(Wanted { file: path, tree: tree.clone(), depth: depth + 1 });
+                        let tree = tree.clone();
+                        wanted.push_back(Wanted { file: path, tree, git_directory: None, depth: depth + 1 });
                     }
                     LeadKind::Run | LeadKind::RunIfThere => {
                         self.protect_program(&file, lead, &path, &tree, files);
                     }
+                    LeadKind::WorkIn => {}
                 }
             }
         }
@@ -127,7 +136,7 @@ impl Draft {
 
     /// The configuration files of every repository that the workspace or a writable directory lies in, of those
     /// below, and those that hold in all of them.
-    fn configurations(&self, files: &dyn Files) -> VecDeque<Wanted> {
+    fn configurations(&mut self, files: &dyn Files) -> VecDeque<Wanted> {
         let roots = self.writable(files).into_iter().map(|(_, real)| real);
         let roots: BTreeSet<PathBuf> = roots.chain([self.policy.workspace.clone()]).collect();
         let around: BTreeSet<&Path> = roots.iter().flat_map(|root| root.ancestors()).collect();
@@ -135,21 +144,23 @@ impl Draft {
         let below = below.iter().map(PathBuf::as_path).filter(|tree| !around.contains(tree));
         let trees: Vec<&Path> = around.iter().copied().chain(below).collect();
         let mut wanted = VecDeque::new();
-        let mut want = |file: PathBuf, tree: &Path| {
-            wanted.push_back(Wanted { file, tree: tree.to_owned(), depth: 0 });
+        let mut want = |file: PathBuf, tree: &Path, git_directory: Option<&PathBuf>| {
+            let (tree, git_directory) = (tree.to_owned(), git_directory.cloned());
+            wanted.push_back(Wanted { file, tree, git_directory, depth: 0 });
         };
         let repositories = trees.into_iter().map(|tree| (tree, git_directories(tree, files)));
-        // The first repository may be one that commands make.
-        let is_there = |(tree, directories): &(&Path, Vec<PathBuf>)| {
-            !directories.is_empty() || *tree == self.policy.workspace
-        };
-        for (tree, directories) in repositories.filter(is_there) {
-            for directory in directories {
-                want(directory.join("config"), tree);
-                want(directory.join("config.worktree"), tree);
+        for (tree, directories) in repositories {
+            // The first repository may be one that commands make.
+            if directories.is_empty() && *tree != self.policy.workspace {
+                continue;
             }
+            for directory in &directories {
+                want(directory.join("config"), tree, Some(directory));
+                want(directory.join("config.worktree"), tree, Some(directory));
+            }
+            self.policy.named_trees.look(tree.join(".git"), &directories);
             for file in self.own_configurations() {
-                want(file, tree);
+                want(file, tree, None);
             }
         }
         wanted

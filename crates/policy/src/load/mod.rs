@@ -28,6 +28,7 @@ pub(crate) use leads::git_directories;
 use crate::command::CommandRules;
 use crate::environment::EnvironmentRules;
 use crate::inputs::{Inputs, Presence, SettingsFile, Shape};
+use crate::named_trees::NamedTrees;
 use crate::network::NetworkRules;
 use crate::pattern::{self, Pattern, PatternError, Reading, Surroundings};
 use crate::policy::{Manner, Policy, WorkspaceGrant};
@@ -221,6 +222,7 @@ impl Draft {
             bare: None,
             bare_wishes: None,
             commands: CommandRules::new(commands::platform(files)),
+            named_trees: NamedTrees::default(),
             notices: Vec::new(),
             files: Vec::new(),
             told: Vec::new(),

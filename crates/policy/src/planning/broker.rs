@@ -38,6 +38,7 @@ pub(super) fn broker(policy: &Policy, survey: &Survey, files: &dyn Files) -> Opt
     let because = held.map(|rule| policy.book.quote(rule)).or_else(|| listed.cloned()).or(hidden);
     draft.plan.reads = held_reads(policy, survey, &draft.plan);
     draft.plan.asking = policy.asking;
+    draft.plan.named_trees = policy.named_trees.with(&survey.repositories, files);
     draft.add_rules(survey);
     draft.add_roots();
     draft.plan.unix = sockets::rules(policy, &mut draft.settler);

@@ -11,9 +11,10 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use stockade_policy::{
-    Check, GitPlaces, Judge, Judgement, Naming, ObjectFormat, Plan, ViolationKind, check_git_config_change,
-    check_git_pointer, check_git_state, check_worktree_commondir, check_worktree_pointer,
-    git_config_worktree, link_on_the_way, remembered_conflicts, settled_git_index, submodule_work_trees,
+    Check, GitPlaces, Judge, Judgement, NamedTree, Naming, ObjectFormat, Plan, ViolationKind,
+    check_git_config_change, check_git_pointer, check_git_state, check_worktree_commondir,
+    check_worktree_pointer, git_config_worktree, link_on_the_way, remembered_conflicts, settled_git_index,
+    submodule_work_trees,
 };
 
 /// Larger files are neither configuration nor pointers.
@@ -25,6 +26,7 @@ const LARGEST_INDEX: u64 = 512 * LARGEST;
 pub(super) struct Guard<'t> {
     judge: Judge,
     writable: Vec<PathBuf>,
+    named_trees: Vec<NamedTree>,
     workspace: PathBuf,
     host: &'t Tree,
     upper: &'t Tree,
@@ -32,8 +34,9 @@ pub(super) struct Guard<'t> {
 
 impl<'t> Guard<'t> {
     pub(super) fn new(plan: &Plan, workspace: PathBuf, host: &'t Tree, upper: &'t Tree) -> Self {
-        let writable = plan.broker.as_ref().map(|broker| broker.writable.clone()).unwrap_or_default();
-        Self { judge: Judge::new(plan), writable, workspace, host, upper }
+        let told = plan.broker.as_ref().map(|broker| (broker.writable.clone(), broker.named_trees.clone()));
+        let (writable, named_trees) = told.unwrap_or_default();
+        Self { judge: Judge::new(plan), writable, named_trees, workspace, host, upper }
     }
 
     /// Why a change may not be applied, if it may not.
@@ -53,7 +56,7 @@ impl<'t> Guard<'t> {
             }
         }
         if change.after.is_some_and(|after| after.kind == EntryKind::Symlink)
-            && let Some(reason) = misleads(&path)
+            && let Some(reason) = misleads(&path, &self.named_trees)
         {
             return Some(reason);
         }
@@ -121,6 +124,11 @@ impl<'t> Guard<'t> {
         let checked = match check {
             Check::GitConfig => {
                 let old = read(self.host, &change.path, LARGEST).unwrap_or_default();
+                let [before, after] =
+                    [&old, &content].map(|text| git_config_worktree(text, &places.git_directory));
+                if after.is_some() && before != after && self.remembers_conflicts(&change.path) {
+                    return Some("git remembers conflicts in the work tree it has (MERGE_RR)".to_owned());
+                }
                 check_git_config_change(&old, &content, &places)
             }
             Check::GitPointer => check_git_pointer(&content, path, &places),
@@ -150,6 +158,13 @@ impl<'t> Guard<'t> {
         checked.err().map(|refusal| refusal.to_string())
     }
 
+    /// Whether the git directory of these settings has a list of conflicts with anything in it.
+    fn remembers_conflicts(&self, settings: &Path) -> bool {
+        let list = settings.with_file_name("MERGE_RR");
+        let is_there = !matches!(self.host.look(&list), Ok(None));
+        is_there && read(self.host, &list, LARGEST).is_none_or(|content| !content.is_empty())
+    }
+
     /// Whether a directory would look like a repository to git, and does not yet.
     fn completes_repository(&self, change: &Change) -> bool {
         let directory = change.path.parent().unwrap_or(Path::new(""));
@@ -163,14 +178,16 @@ impl<'t> Guard<'t> {
     }
 }
 
-/// Why a link may not stand here: git would follow it to the work tree of a submodule, or to a file whose conflict it
+/// Why a link may not stand here: git would follow it to a work tree that settings name, or to a file whose conflict it
 /// remembers, wherever it leads.
-fn misleads(path: &Path) -> Option<String> {
+fn misleads(path: &Path, named: &[NamedTree]) -> Option<String> {
     let directory = path.parent().unwrap_or(path);
     let Some(trees) = submodule_work_trees(directory, &RealFiles) else {
         return Some("the submodules of its repository cannot be looked at".to_owned());
     };
-    let Some(conflicts) = remembered_conflicts(directory, &RealFiles) else {
+    let elsewhere: Option<Vec<_>> = named.iter().map(|named| named.conflicts(&RealFiles)).collect();
+    let (Some(mut conflicts), Some(elsewhere)) = (remembered_conflicts(directory, &RealFiles), elsewhere)
+    else {
         return Some("the conflicts that git remembers in its repository cannot be looked at".to_owned());
     };
     let below = |paths: Vec<PathBuf>| paths.into_iter().find(|found| found.starts_with(path));
@@ -178,6 +195,11 @@ fn misleads(path: &Path) -> Option<String> {
         let tree = tree.display();
         return Some(format!("{tree} is the work tree of a submodule, and git would follow a link there"));
     }
+    if let Some(tree) = below(named.iter().flat_map(|named| named.ways(&RealFiles)).collect()) {
+        let tree = tree.display();
+        return Some(format!("{tree} is the work tree of a repository, and git would follow a link there"));
+    }
+    conflicts.extend(elsewhere.concat());
     let file = below(conflicts)?;
     Some(format!("git remembers the conflict in {} and would follow a link there", file.display()))
 }

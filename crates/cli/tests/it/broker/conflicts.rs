@@ -139,3 +139,124 @@ fn git_behind_walls_remembers_no_conflicts() {
         assert!(!world.ws.join(".git/rr-cache").exists());
     });
 }
+
+/// Nothing in a work tree that only settings name leads to its git directory.
+#[test]
+fn f23_conflicts_of_work_trees_that_only_settings_name_are_remembered() {
+    each_caller(|world| {
+        // Trees beside their git directory, below it, and behind a link.
+        let script = format!(
+            "{PERSON}
+            git init -q apart; mv apart/.git repo; git --git-dir=repo config core.worktree \"$PWD/apart\"
+            mkdir -p own/src real; git init -q own; git -C own config core.worktree ../src
+            ln -s real link; git init -q real/far; mv real/far/.git .dots
+            git --git-dir=.dots config core.worktree ../link/far
+            for at in apart:repo own/src:own/.git real/far:.dots; do
+                (export GIT_DIR=\"$PWD/${{at#*:}}\"; cd ${{at%:*}}; set -- p; {MERGE})
+            done"
+        );
+        world.bare("/bin/bash").opts(["-c", &script]).go().exits(0);
+        let places = [
+            ("apart", "apart", "repo"),
+            ("own/src", "own/src", "own/.git"),
+            ("real/far", "link/far", ".dots"),
+        ];
+        for (tree, written, git) in places {
+            assert_ne!(fs::read(world.ws.join(git).join("MERGE_RR")).unwrap(), b"", "{git}");
+            let ways = [
+                ("rm $T/f && ln -s /etc/passwd $T/f", format!("{tree}/f")),
+                ("ln -s /etc/passwd l && mv l $T/f", format!("{tree}/f")),
+                ("mv $T/d e; mkdir n; ln -s /etc/passwd n/f; mv n $T/d", format!("{tree}/d")),
+                (
+                    "mv e $T/d; rm -r n; mv $T t && rm -f t/f && ln -s /etc/passwd t/f && mv t $T",
+                    tree.to_owned(),
+                ),
+                ("ln -s t $T", tree.to_owned()),
+                (
+                    "rm t/f; echo > t/f; mv t $T; chmod 0 $G; rm $T/f; ln -s /etc/passwd $T/f",
+                    format!("{tree}/f"),
+                ),
+            ];
+            for (way, place) in ways {
+                let ran = reported(world).shell(&format!("T={tree}; G={git}; {way}"));
+                assert!(!ran.status.success(), "{way}{ran}");
+                Records::of(world).tell("create", world.ws.join(place), "");
+            }
+            world.bare("/bin/chmod").opts(["755", git]).go().exits(0);
+            let listed = "T={tree}; G={git}; ls -A $G/rr-cache; mkdir $G/rr-cache/1; mv $G gone; true";
+            let ran = world.run().shell(&listed.replace("{tree}", tree).replace("{git}", git));
+            assert_eq!(ran.out(), "", "{ran}");
+            assert!(!world.ws.join(git).join("rr-cache/1").exists() && world.ws.join(git).exists());
+            if written != tree {
+                let ran = reported(world).shell("ln -s /etc other && mv -T other link");
+                assert!(!ran.status.success(), "{ran}");
+                Records::of(world).tell("create", world.ws.join("link"), "");
+            }
+            // Links elsewhere are nobody's business, and conflicts are solved and committed as ever.
+            let work = "rm -f l other; ln -s f $T/other && ln -s $T beside && rm beside && echo 1 > $T/f && echo 1 > $T/d/f &&
+                export GIT_DIR=$PWD/$G && cd $T && git -c user.name=n -c user.email=e@example.test commit -qam solved &&
+                git status --short -uno && readlink other";
+            let ran = world.run().shell(&format!("T={tree}; G={git}; {work}"));
+            assert_eq!((ran.code(), ran.out().as_str()), (0, "f\n"), "{ran}");
+        }
+    });
+}
+
+/// Nor is one applied that was held back before the conflict was there.
+#[test]
+fn f23_no_link_is_applied_into_a_work_tree_that_only_settings_name() {
+    each_caller(|world| {
+        let script = format!(
+            "{PERSON}
+            git init -q apart; mv apart/.git repo; git --git-dir=repo config core.worktree ../apart
+            export GIT_DIR=\"$PWD/repo\"; cd apart; set -- p; {MERGE}"
+        );
+        world.bare("/bin/bash").opts(["-c", &script]).go().exits(0);
+        let list = world.ws.join("repo/MERGE_RR");
+        let listed = fs::read(&list).unwrap();
+        fs::remove_file(&list).unwrap();
+        let links = "rm apart/f; ln -s /etc/passwd apart/f; ln -s f apart/other";
+        world.run().opt("--overlay=links").shell(links).exits(0);
+        world.file(&list, &listed);
+        let applied = world.stockade().opts(["apply", "links"]).go();
+        assert!(applied.err().contains("remembers the conflict"), "{applied}");
+        assert!(!world.ws.join("apart/f").is_symlink() && world.ws.join("apart/other").is_symlink());
+    });
+}
+
+/// A submodule whose work tree has no `.git`, and one that a command would give another work tree, where links stand.
+#[test]
+fn f23_conflicts_of_submodules_stay_in_the_work_tree_they_are_in() {
+    each_caller(|world| {
+        let script = format!("{PERSON}\ncd sub; set -- p; {MERGE}");
+        world.bare("/bin/bash").opts(["-c", &script]).go().exits(0);
+        let settings = world.ws.join(".git/modules/sub/config");
+        let before = fs::read(&settings).unwrap();
+        let renames = "mkdir deep; ln -s /etc/passwd deep/f; git -C sub config core.worktree ../../../deep";
+        let ran = reported(world).shell(renames);
+        assert!(!ran.status.success(), "{ran}");
+        Records::of(world).tell("write", &settings, "protected .git/config");
+        assert_eq!(fs::read(&settings).unwrap(), before);
+        // Held back until there is something to remember, it is not applied either.
+        let list = world.ws.join(".git/modules/sub/MERGE_RR");
+        let listed = fs::read(&list).unwrap();
+        fs::remove_file(&list).unwrap();
+        let renames = "git -C sub config core.worktree ../../../deep";
+        world.run().opt("--overlay=renamed").shell(renames).exits(0);
+        world.file(&list, &listed);
+        let applied = world.stockade().opts(["apply", "renamed"]).go();
+        assert!(applied.err().contains("remembers conflicts"), "{applied}");
+        assert_eq!(fs::read(&settings).unwrap(), before);
+
+        fs::remove_file(world.ws.join("sub/.git")).unwrap();
+        let ran = reported(world).shell("rm sub/f; ln -s /etc/passwd sub/f");
+        assert!(!ran.status.success(), "{ran}");
+        Records::of(world).tell("create", world.ws.join("sub/f"), "");
+        world
+            .run()
+            .shell(
+                "ln -s f sub/other; git -C sub status -s; git config -f .git/modules/sub/config user.name n",
+            )
+            .exits(0);
+    });
+}

@@ -36,7 +36,22 @@ impl Trial<'_> {
         arriving: Arriving<'_>,
         new: &Path,
     ) -> Result<(), Answer> {
-        match self.conflicts(view, tree) {
+        let listed = self.git_directory(view, tree).and_then(|git| match git {
+            Some(git) => self.conflicts(view, Arc::new(git), tree),
+            None => Ok(Vec::new()),
+        });
+        self.judge_listed(listed, tree, arriving, new)
+    }
+
+    /// The same, where somebody has looked which files these are.
+    pub(super) fn judge_listed(
+        &mut self,
+        files: Result<Vec<PathBuf>, Errno>,
+        tree: &Path,
+        arriving: Arriving<'_>,
+        new: &Path,
+    ) -> Result<(), Answer> {
+        match files {
             Ok(files) => match files.iter().find(|file| arriving.misleads(new, file)) {
                 Some(file) => self.refuse(ViolationKind::Create, new, misleading(file), REFUSED),
                 None => Ok(()),
@@ -46,13 +61,17 @@ impl Trial<'_> {
     }
 
     /// The files whose conflicts are remembered, and where they lead by links that stand already.
-    fn conflicts(&self, view: View, tree: &Path) -> Result<Vec<PathBuf>, Errno> {
-        let Some(git) = self.git_directory(view, tree)? else { return Ok(Vec::new()) };
+    pub(super) fn conflicts(
+        &self,
+        view: View,
+        git: Arc<OwnedFd>,
+        tree: &Path,
+    ) -> Result<Vec<PathBuf>, Errno> {
         // Git writes a new list, and nobody knows yet what it will say.
         if !matches!(statat(&git, c"MERGE_RR.lock", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
             return Err(Errno::AGAIN);
         }
-        let list = Place { directory: Arc::new(git), path: tree.join(".git"), name: c"MERGE_RR".into() };
+        let list = Place { directory: git, path: tree.join(".git"), name: c"MERGE_RR".into() };
         let files = match read_whole(&list, LARGEST) {
             Ok(content) => git_conflicts(&content, tree).ok_or(Errno::INVAL)?,
             Err(Errno::NOENT) => return Ok(Vec::new()),
@@ -94,8 +113,9 @@ impl Trial<'_> {
 
     /// A file, and every path that it leads to: a link that stood before it was listed may be one of its ways, and
     /// whoever changes what that leads to changes where git arrives.
-    fn ways_of(&self, view: View, file: PathBuf) -> Result<Vec<PathBuf>, Errno> {
-        if self.link_at(view, &file) == Ok(None) {
+    pub(super) fn ways_of(&self, view: View, file: PathBuf) -> Result<Vec<PathBuf>, Errno> {
+        let is_plain = !file.iter().any(|name| name == "..");
+        if is_plain && self.link_at(view, &file) == Ok(None) {
             return Ok(vec![file]);
         }
         let names = |path: &Path| path.iter().map(ToOwned::to_owned).collect::<Vec<_>>();

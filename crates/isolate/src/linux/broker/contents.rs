@@ -70,10 +70,14 @@ impl Broker {
     /// directory comes back in its place.
     fn check_worktree(&self, place: &Place, old: &[u8], content: &[u8]) -> Result<(), GitRefusal> {
         let Some(tree) = git_config_worktree(content, &place.path) else { return Ok(()) };
-        let known = || git_config_worktree(old, &place.path).as_ref() == Some(&tree);
+        let is_known = git_config_worktree(old, &place.path).as_ref() == Some(&tree);
         let what = match openat2(rustix::fs::CWD, &tree, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Links may stand there already, and git would take up its conflicts through them.
+            Ok(_) if !is_known && may_remember(place) => {
+                "cannot become the work tree while git remembers conflicts (MERGE_RR)"
+            }
             Ok(_) => return Ok(()),
-            Err(Errno::NOENT) if known() => return Ok(()),
+            Err(Errno::NOENT) if is_known => return Ok(()),
             Err(Errno::NOENT | Errno::NOTDIR) => "is no directory",
             Err(_) => "is reached through a link",
         };
@@ -137,6 +141,18 @@ impl Trial<'_> {
             Ok(()) => Answer::Refused(REFUSED),
         }
     }
+}
+
+/// Whether the git directory that a file lies in has a list of conflicts with anything in it, or gets one.
+fn may_remember(settings: &Place) -> bool {
+    let (directory, path) = (Arc::clone(&settings.directory), settings.path.clone());
+    let list = Place { directory, path, name: c"MERGE_RR".into() };
+    let is_empty = match read_whole(&list, LARGEST) {
+        Ok(list) => list.is_empty(),
+        Err(errno) => errno == Errno::NOENT,
+    };
+    let lock = statat(&settings.directory, c"MERGE_RR.lock", AtFlags::SYMLINK_NOFOLLOW);
+    !is_empty || !matches!(lock, Err(Errno::NOENT))
 }
 
 /// The digests of the repository whose list of files lies here.

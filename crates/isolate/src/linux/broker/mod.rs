@@ -24,6 +24,7 @@ mod deferred;
 mod launcher;
 mod memory;
 mod moving;
+mod named_trees;
 mod naming;
 mod opening;
 mod process;

@@ -57,6 +57,7 @@ impl Trial<'_> {
     /// conflict git remembers. Until this call is done no settings come to name another work tree.
     pub(super) fn judge_work_trees(&mut self, arriving: Arriving<'_>, new: &Place) -> Result<(), Answer> {
         let path = new.full();
+        self.judge_named_trees(arriving, &path)?;
         // Above the workspace, too: other sandboxes may write there.
         let views = new.path.ancestors().flat_map(|above| [(View::Sandbox, above), (View::Host, above)]);
         let mut seen = Vec::new();
@@ -71,8 +72,15 @@ impl Trial<'_> {
             let Ok(trees) = work_trees(&git) else {
                 return self.refuse(ViolationKind::Create, &path, unknown(above), REFUSED);
             };
-            if let Some(tree) = trees.iter().find(|tree| arriving.misleads(&path, tree)) {
-                return self.refuse(ViolationKind::Create, &path, misleading(tree), REFUSED);
+            for (git, tree) in trees {
+                if arriving.misleads(&path, &tree) {
+                    return self.refuse(ViolationKind::Create, &path, misleading(&tree), REFUSED);
+                }
+                // The tree need not have a `.git` by which it would have been found.
+                let conflicts = self.conflicts(view, git, &tree);
+                if conflicts.is_ok() || path.starts_with(&tree) || tree.starts_with(&path) {
+                    self.judge_listed(conflicts, &tree, arriving, &path)?;
+                }
             }
         }
         Ok(())
@@ -149,8 +157,8 @@ impl Trial<'_> {
     }
 }
 
-/// Where the submodules of a git directory have their work trees.
-fn work_trees(git: &Place) -> Result<Vec<PathBuf>, Errno> {
+/// The git directories of the submodules of one, and where they have their work trees.
+fn work_trees(git: &Place) -> Result<Vec<(Arc<OwnedFd>, PathBuf)>, Errno> {
     let mut trees = Vec::new();
     let mut pending = Vec::new();
     let mut parts = vec![PathBuf::from("modules")];
@@ -179,7 +187,10 @@ fn work_trees(git: &Place) -> Result<Vec<PathBuf>, Errno> {
         for name in [c"config", c"config.worktree"] {
             place.name = name.into();
             match read_whole(&place, LARGEST) {
-                Ok(settings) => trees.extend(git_config_worktree(&settings, &place.path)),
+                Ok(settings) => {
+                    let tree = git_config_worktree(&settings, &place.path);
+                    trees.extend(tree.map(|tree| (Arc::clone(&place.directory), tree)));
+                }
                 Err(Errno::NOENT | Errno::ISDIR | Errno::INVAL) => {}
                 Err(error) => return Err(error),
             }
