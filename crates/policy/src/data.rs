@@ -1,13 +1,11 @@
-//! The built-in data files.
+//! The built-in data files. What every start reads is not copied out of them.
 
-use crate::settings::plain;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 /// The default deny-read list.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct DenyRead {
     pub(crate) entries: Vec<DenyReadEntry>,
 }
@@ -16,57 +14,57 @@ pub(crate) struct DenyRead {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DenyReadEntry {
-    pub(crate) path: String,
+    pub(crate) path: &'static str,
     #[serde(default)]
-    pub(crate) open: Vec<String>,
+    pub(crate) open: Vec<&'static str>,
 }
 
 /// Names under mandatory protection.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct Protected {
-    pub(crate) git_directory: Vec<String>,
-    pub(crate) git_settings: Vec<String>,
-    pub(crate) git_memory: Vec<String>,
-    pub(crate) git: Vec<String>,
-    pub(crate) shell: Vec<String>,
-    pub(crate) ide: Vec<String>,
-    pub(crate) agent: Vec<String>,
-    pub(crate) srt: Vec<String>,
-    pub(crate) srt_ide: Vec<String>,
+    pub(crate) git_directory: Vec<&'static str>,
+    pub(crate) git_settings: Vec<&'static str>,
+    pub(crate) git_memory: Vec<&'static str>,
+    pub(crate) git: Vec<&'static str>,
+    pub(crate) shell: Vec<&'static str>,
+    pub(crate) ide: Vec<&'static str>,
+    pub(crate) agent: Vec<&'static str>,
+    pub(crate) srt: Vec<&'static str>,
+    pub(crate) srt_ide: Vec<&'static str>,
 }
 
 /// Which variables cross the wall.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct EnvironmentLists {
-    pub(crate) allow: Vec<String>,
-    pub(crate) never: Vec<String>,
-    pub(crate) secrets: Vec<String>,
+    pub(crate) allow: Vec<&'static str>,
+    pub(crate) never: Vec<&'static str>,
+    pub(crate) secrets: Vec<&'static str>,
 }
 
 /// Where tools keep their caches.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct Caches {
-    pub(crate) variables: BTreeMap<String, String>,
+    pub(crate) variables: BTreeMap<&'static str, &'static str>,
     /// Names, one below the other; `*` is any.
-    pub(crate) repositories: Vec<String>,
+    pub(crate) repositories: Vec<&'static str>,
 }
 
 /// The system's own directories.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct System {
-    pub(crate) directories: Vec<String>,
-    pub(crate) toolchains: Vec<String>,
-    pub(crate) never_workspace: Vec<String>,
-    pub(crate) never_workspace_below: Vec<String>,
+    pub(crate) directories: Vec<&'static str>,
+    pub(crate) toolchains: Vec<&'static str>,
+    pub(crate) never_workspace: Vec<&'static str>,
+    pub(crate) never_workspace_below: Vec<&'static str>,
 }
 
 /// Unix sockets that hand out more than their name says.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub(crate) struct UnixSockets {
     pub(crate) entries: Vec<UnixSocketEntry>,
 }
@@ -75,8 +73,8 @@ pub(crate) struct UnixSockets {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UnixSocketEntry {
-    pub(crate) paths: Vec<String>,
-    pub(crate) gives: String,
+    pub(crate) paths: Vec<&'static str>,
+    pub(crate) gives: &'static str,
 }
 
 /// What keeps a command from running without walls.
@@ -116,11 +114,26 @@ pub(crate) struct Globals {
     pub(crate) renaming: Vec<String>,
 }
 
+/// A file of the program's own, without its comments.
+macro_rules! plain_file {
+    ($file:expr) => {{
+        const TEXT: &[u8] = include_bytes!(concat!("../../../profiles/", $file));
+        const PLAIN: [u8; TEXT.len()] = {
+            let mut plain = [0; TEXT.len()];
+            plain.copy_from_slice(TEXT);
+            $crate::settings::blank(&mut plain);
+            plain
+        };
+        &PLAIN
+    }};
+}
+pub(crate) use plain_file;
+
 /// A data file that every build carries and a test parses.
 macro_rules! data_file {
     ($name:ident, $type:ty, $file:literal) => {
         pub(crate) fn $name() -> $type {
-            parse($file, include_str!(concat!("../../../profiles/", $file)))
+            parse($file, plain_file!($file))
         }
     };
 }
@@ -135,8 +148,8 @@ data_file!(review, crate::review::ReviewList, "review.json");
 data_file!(commands, Commands, "commands.json");
 data_file!(git_config, crate::git::GitKeys, "git-config.json");
 
-fn parse<T: DeserializeOwned>(file: &str, text: &str) -> T {
-    match serde_json::from_str(&plain(text)) {
+pub(crate) fn parse<T: Deserialize<'static>>(file: &str, plain: &'static [u8]) -> T {
+    match serde_json::from_slice(plain) {
         Ok(data) => data,
         // Going on without a protection list would be worse than stopping.
         Err(error) => panic!("the built-in file {file} is broken: {error}"),
@@ -148,8 +161,8 @@ mod tests {
     #[test]
     fn every_file_parses() {
         assert!(super::deny_read().entries.len() > 50);
-        assert!(super::protected().git_directory.contains(&"hooks".to_owned()));
-        assert!(super::environment().allow.contains(&"PATH".to_owned()));
+        assert!(super::protected().git_directory.contains(&"hooks"));
+        assert!(super::environment().allow.contains(&"PATH"));
         let caches = super::caches();
         assert!(caches.variables.values().all(|value| value.contains("{cache}/")));
         for place in &caches.repositories {
@@ -163,7 +176,7 @@ mod tests {
                 "{place}"
             );
         }
-        assert!(super::system().directories.contains(&"/usr".to_owned()));
+        assert!(super::system().directories.contains(&"/usr"));
         assert!(super::commands().variables.contains(&"LD_*".to_owned()));
         assert!(super::unix_sockets().entries.len() > 10);
     }

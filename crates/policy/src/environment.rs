@@ -205,8 +205,8 @@ fn put(variables: &mut Vec<Variable>, name: &str, value: &OsStr) {
     }
 }
 
-fn any(patterns: &[String], name: &[u8]) -> bool {
-    patterns.iter().any(|pattern| fits(pattern.as_bytes(), name))
+fn any(patterns: &[impl AsRef<str>], name: &[u8]) -> bool {
+    patterns.iter().any(|pattern| fits(pattern.as_ref().as_bytes(), name))
 }
 
 /// Whether a name fits a pattern with a `*` at its beginning, its end, or both.

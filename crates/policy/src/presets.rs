@@ -1,7 +1,7 @@
 //! The named policies.
 
+use crate::data::{parse, plain_file};
 use crate::settings::native::Settings;
-use crate::settings::plain;
 
 /// A named policy.
 #[derive(Clone, Debug)]
@@ -16,11 +16,22 @@ pub struct PresetInfo {
 
 macro_rules! preset_files {
     ($($name:literal),*) => {
-        [$(($name, include_str!(concat!("../../../profiles/presets/", $name, ".json")))),*]
+        [$(Preset {
+            name: $name,
+            text: include_str!(concat!("../../../profiles/presets/", $name, ".json")),
+            plain: plain_file!(concat!("presets/", $name, ".json")),
+        }),*]
     };
 }
 
-const PRESETS: [(&str, &str); 9] = preset_files![
+/// A preset's data file, with its comments and without.
+struct Preset {
+    name: &'static str,
+    text: &'static str,
+    plain: &'static [u8],
+}
+
+static PRESETS: [Preset; 9] = preset_files![
     "default",
     "strict",
     "development",
@@ -39,22 +50,21 @@ pub(crate) const DEFAULT: &str = "default";
 
 /// Every preset there is.
 pub fn presets() -> Vec<PresetInfo> {
-    PRESETS.iter().map(|(name, text)| PresetInfo { name, summary: summary(text), text }).collect()
+    PRESETS
+        .iter()
+        .map(|Preset { name, text, .. }| PresetInfo { name, summary: summary(text), text })
+        .collect()
 }
 
 /// The names, for messages.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|(name, _)| *name)
+    PRESETS.iter().map(|preset| preset.name)
 }
 
 /// The settings of one preset, if there is one of that name.
 pub(crate) fn find(name: &str) -> Option<(&'static str, Settings)> {
-    let (name, text) = PRESETS.iter().find(|(known, _)| *known == name)?;
-    match serde_json::from_str(&plain(text)) {
-        Ok(settings) => Some((name, settings)),
-        // A test parses every preset; a broken one must not turn into an empty policy.
-        Err(error) => panic!("the built-in preset {name} is broken: {error}"),
-    }
+    let preset = PRESETS.iter().find(|known| known.name == name)?;
+    Some((preset.name, parse(preset.name, preset.plain)))
 }
 
 fn summary(text: &str) -> String {

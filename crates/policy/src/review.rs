@@ -207,7 +207,7 @@ pub fn review_list() -> ReviewList {
             Some(ReviewGroup::Agent) => &groups.agent,
         };
         // Nobody says there whether a name is a file or a directory. What an entry lists by itself stays its own.
-        let paths = names.iter().flat_map(|name| [name.clone(), format!("{name}/**")]);
+        let paths = names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}/**")]);
         let mut paths: Vec<String> = paths.filter(|path| listed.insert(path.clone())).collect();
         // The first of them stands for all where there is no room for more.
         paths.append(&mut entry.paths);
@@ -266,7 +266,7 @@ mod tests {
             list.entries.iter().flat_map(|entry| &entry.paths).map(String::as_str).collect();
         let groups = crate::data::protected();
         for name in groups.shell.iter().chain(&groups.ide).chain(&groups.agent) {
-            assert!(listed.contains(name.as_str()), "{name}");
+            assert!(listed.contains(name), "{name}");
             assert!(listed.contains(format!("{name}/**").as_str()), "{name}/**");
         }
         let kind = |path: &str| {

@@ -229,10 +229,7 @@ impl Book {
     pub(crate) fn quote(&self, id: RuleId) -> RuleRef {
         let rule = self.get(id);
         let key = rule.key.map(|(key, index)| format!("{key}[{index}]")).unwrap_or_default();
-        RuleRef {
-            text: format!("{} {}", rule.list.words(), rule.text),
-            origin: self.origin(rule.source, key),
-        }
+        RuleRef { text: [rule.list.words(), " ", &rule.text].concat(), origin: self.origin(rule.source, key) }
     }
 }
 

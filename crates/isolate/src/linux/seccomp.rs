@@ -6,11 +6,9 @@
 
 use super::script::Caller;
 use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
-    BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF,
-    sock_filter,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
 };
-use std::collections::BTreeMap;
 use stockade_policy::{HeldReads, NetworkPlan, Plan, Switch, SyscallPlan, UnixSockets};
 
 mod table {
@@ -105,8 +103,8 @@ const ARGS_OFFSET: u32 = 16;
 /// Set in the call number by the x32 interface, which has its own table of calls.
 const X32_BIT: u32 = 0x4000_0000;
 
-/// Conditions, and what happens to the call when all of them hold.
-type Case = (&'static [Condition], u32);
+/// A row in force: the call, its conditions, and what happens to the call when all of them hold.
+type Case = (u32, &'static [Condition], u32);
 
 /// What every process inside runs under: one program, because the kernel takes its time for each it is given.
 pub(crate) enum Filter {
@@ -119,8 +117,7 @@ pub(crate) enum Filter {
 /// The rows of the table that are in force.
 fn rules(plan: &SyscallPlan, caller: Caller) -> impl Iterator<Item = &'static Rule> {
     let lifted = move |rule: &&Rule| rule.unless.is_some_and(|lift| lift.lifted(plan, caller));
-    let in_force: Vec<&'static Rule> = table::RULES.iter().filter(|rule| !lifted(rule)).collect();
-    in_force.into_iter()
+    table::RULES.iter().filter(move |rule| !lifted(rule))
 }
 
 /// The program for a plan.
@@ -139,13 +136,7 @@ pub(crate) fn assemble(plan: &Plan, caller: Caller, cookie: u64) -> Filter {
 
 /// The program that refuses calls.
 fn refusing(plan: &SyscallPlan, caller: Caller) -> Vec<sock_filter> {
-    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
-    for rule in rules(plan, caller) {
-        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
-    }
-    let mut program = beginning();
-    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
-    program
+    program(rules(plan, caller).map(|rule| (rule.call, rule.when, refusal(rule.errno))).collect(), None)
 }
 
 /// The program that refuses calls and holds others for the broker, also those whose refusal is to be recorded: it
@@ -159,33 +150,15 @@ fn holding(
     caller: Caller,
     cookie: u64,
 ) -> Vec<sock_filter> {
-    let mut blocks: BTreeMap<u32, Vec<Case>> = BTreeMap::new();
+    let refused = |rule: &&Rule| !rule.record;
+    let held = held::ROWS.iter().filter(|row| needed(row.need));
     // First: whatever is refused outright is not held.
-    for rule in rules(plan, caller).filter(|rule| !rule.record) {
-        blocks.entry(rule.call).or_default().push((rule.when, refusal(rule.errno)));
-    }
-    for row in held::ROWS.iter().filter(|row| needed(row.need)) {
-        blocks.entry(row.call).or_default().push((row.when, SECCOMP_RET_USER_NOTIF));
-    }
-    for rule in rules(plan, caller).filter(|rule| rule.record) {
-        blocks.entry(rule.call).or_default().push((rule.when, SECCOMP_RET_USER_NOTIF));
-    }
-    let mut program = beginning();
-    const LAST_ARGUMENT: u32 = ARGS_OFFSET + 8 * 5;
-    for call in [libc::SYS_openat, libc::SYS_chdir] {
-        let at = LAST_ARGUMENT;
-        program.extend([
-            jump(BPF_JEQ, call as u32, 0, 6),
-            load(at + offset(Half::Low)),
-            jump(BPF_JEQ, cookie as u32, 0, 3),
-            load(at + offset(Half::High)),
-            jump(BPF_JEQ, (cookie >> 32) as u32, 0, 1),
-            ret(SECCOMP_RET_ALLOW),
-            load(NUMBER_OFFSET),
-        ]);
-    }
-    search(&blocks.into_iter().collect::<Vec<_>>(), &mut program);
-    program
+    let mut cases: Vec<Case> = Vec::with_capacity(table::RULES.len() + held::ROWS.len());
+    cases.extend(rules(plan, caller).filter(refused).map(|rule| (rule.call, rule.when, refusal(rule.errno))));
+    cases.extend(held.map(|row| (row.call, row.when, SECCOMP_RET_USER_NOTIF)));
+    let recorded = rules(plan, caller).filter(|rule| rule.record);
+    cases.extend(recorded.map(|rule| (rule.call, rule.when, SECCOMP_RET_USER_NOTIF)));
+    program(cases, Some(cookie))
 }
 
 /// The name and the error of a call that the table refuses and the broker answers.
@@ -218,92 +191,183 @@ impl Condition {
     }
 }
 
-/// Other interfaces, with tables of their own, are closed, and so are calls newer than the table; then the call's
-/// number is looked at.
-fn beginning() -> Vec<sock_filter> {
+/// What becomes of a call.
+#[derive(Clone, Copy)]
+enum Fate<'a> {
+    /// Always the same.
+    Always(u32),
+    /// The first row whose conditions all hold decides; before all rows, whether it carries the cookie.
+    Depends(&'a [Case], Option<u64>),
+}
+
+impl Fate<'_> {
+    fn is(self, action: u32) -> bool {
+        matches!(self, Self::Always(always) if always == action)
+    }
+
+    fn steps(self) -> Option<Vec<sock_filter>> {
+        const LAST_ARGUMENT: u32 = ARGS_OFFSET + 8 * 5;
+        let (cases, cookie) = match self {
+            Self::Always(action) => return Some(vec![ret(action)]),
+            Self::Depends(cases, cookie) => (cases, cookie),
+        };
+        let mut steps = Vec::new();
+        if let Some(cookie) = cookie {
+            steps.extend([
+                load(LAST_ARGUMENT + offset(Half::Low)),
+                jump(BPF_JEQ, cookie as u32, 0, 3),
+                load(LAST_ARGUMENT + offset(Half::High)),
+                jump(BPF_JEQ, (cookie >> 32) as u32, 0, 1),
+                ret(SECCOMP_RET_ALLOW),
+            ]);
+        }
+        for case in cases {
+            steps.extend(act_when(case)?);
+        }
+        if !cases.iter().any(|(_, when, _)| when.is_empty()) {
+            steps.push(ret(SECCOMP_RET_ALLOW));
+        }
+        Some(steps)
+    }
+}
+
+/// Calls from this number up to the next span's, which all fare alike.
+struct Span<'a> {
+    from: u32,
+    fate: Fate<'a>,
+}
+
+/// The program for rows of which the first that fits counts. Other interfaces, with tables of their own, are closed, and
+/// so are calls newer than the table.
+fn program(mut cases: Vec<Case>, cookie: Option<u64>) -> Vec<sock_filter> {
+    // The sort is stable: rows about one call keep their order.
+    cases.sort_by_key(|(call, ..)| *call);
     let mut program = vec![
         load(ARCH_OFFSET),
         jump(BPF_JEQ, AUDIT_ARCH, 1, 0),
         ret(SECCOMP_RET_KILL_PROCESS),
         load(NUMBER_OFFSET),
     ];
-    if cfg!(target_arch = "x86_64") {
-        program.extend([jump(BPF_JSET, X32_BIT, 0, 1), ret(SECCOMP_RET_KILL_PROCESS)]);
-    }
-    program.extend([jump(BPF_JGT, table::HIGHEST, 0, 1), ret(refusal(libc::ENOSYS as u32))]);
+    search(&spans(&cases, cookie), &mut program);
     program
 }
 
-/// Emits a search tree: halves until a few calls are left.
-fn search(blocks: &[(u32, Vec<Case>)], program: &mut Vec<sock_filter>) {
-    /// The kernel remembers which calls always pass, so that few ever come here, and takes its time for every step of
-    /// a program it is given.
-    const TOGETHER: usize = 20;
-    if blocks.len() <= TOGETHER
-        && let Some(steps) = leaf(blocks)
+/// All numbers there are, by what becomes of them.
+fn spans<'a>(cases: &'a [Case], cookie: Option<u64>) -> Vec<Span<'a>> {
+    let mut spans: Vec<Span<'a>> = Vec::with_capacity(2 * cases.len());
+    let mut add = |from, fate: Fate<'a>| match (spans.last(), fate) {
+        (Some(last), Fate::Always(action)) if last.fate.is(action) => {}
+        _ => spans.push(Span { from, fate }),
+    };
+    let mut next = 0;
+    for cases in cases.chunk_by(|(one, ..), (other, ..)| one == other) {
+        let call = cases[0].0;
+        let cookie = cookie.filter(|_| [libc::SYS_openat, libc::SYS_chdir].contains(&i64::from(call)));
+        if call > next {
+            add(next, Fate::Always(SECCOMP_RET_ALLOW));
+        }
+        add(
+            call,
+            match cases {
+                [(_, [], action), ..] if cookie.is_none() => Fate::Always(*action),
+                _ => Fate::Depends(cases, cookie),
+            },
+        );
+        next = call + 1;
+    }
+    if next <= table::HIGHEST {
+        add(next, Fate::Always(SECCOMP_RET_ALLOW));
+    }
+    add(next.max(table::HIGHEST + 1), Fate::Always(refusal(libc::ENOSYS as u32)));
+    if cfg!(target_arch = "x86_64") {
+        add(X32_BIT, Fate::Always(SECCOMP_RET_KILL_PROCESS));
+    }
+    spans
+}
+
+/// Emits a search tree. The kernel asks a program about every number there is when it is given one, to remember which
+/// calls always pass, and translates it; the first costs by the depth of the tree, the second by its size.
+fn search(spans: &[Span<'_>], program: &mut Vec<sock_filter>) {
+    /// More cannot be passed by a jump, which is one byte.
+    const TOGETHER: usize = 128;
+    if spans.len() <= TOGETHER
+        && let Some(steps) = block(spans)
     {
         return program.extend(steps);
     }
-    if let [(call, _)] = blocks {
+    if let [_] = spans {
         // More conditions than a jump can pass: no table has such a row, and none opens a call by having one.
-        return program.extend([
-            jump(BPF_JEQ, *call, 0, 1),
-            ret(refusal(libc::ENOSYS as u32)),
-            ret(SECCOMP_RET_ALLOW),
-        ]);
+        return program.push(ret(refusal(libc::ENOSYS as u32)));
     }
-    let (low, high) = blocks.split_at(blocks.len() / 2);
+    let (low, high) = spans.split_at(spans.len() / 2);
     let mut below = Vec::new();
     search(low, &mut below);
     match u8::try_from(below.len()) {
-        Ok(length) => program.push(jump(BPF_JGE, high[0].0, length, 0)),
-        Err(_) => program.extend([jump(BPF_JGE, high[0].0, 0, 1), skip(below.len())]),
+        Ok(length) => program.push(jump(BPF_JGE, high[0].from, length, 0)),
+        Err(_) => program.extend([jump(BPF_JGE, high[0].from, 0, 1), skip(below.len())]),
     }
     program.extend(below);
     search(high, program);
 }
 
-/// A comparison for each call, then what becomes of them, once for all that fare alike. Nothing if a jump would have
-/// to be longer than they can be.
-fn leaf(blocks: &[(u32, Vec<Case>)]) -> Option<Vec<sock_filter>> {
+/// Where a comparison leads.
+#[derive(Clone, Copy)]
+enum Way {
+    /// To another one.
+    Comparison(usize),
+    /// To the fate that begins this many steps behind all comparisons.
+    Fate(usize),
+}
+
+/// A tree of comparisons, then what becomes of the calls, once for all that always fare alike. Nothing if a jump would
+/// have to be longer than they can be.
+fn block(spans: &[Span<'_>]) -> Option<Vec<sock_filter>> {
     let mut fates = Vec::new();
-    let mut ways: Vec<(u32, usize)> = Vec::new();
-    for (at, (call, cases)) in blocks.iter().enumerate() {
-        let fate = fate(cases)?;
-        let alike = blocks[..at].iter().position(|(_, others)| others == cases);
-        match alike {
-            Some(other) => ways.push((*call, ways[other].1)),
-            None => {
-                ways.push((*call, fates.len()));
-                fates.extend(fate);
+    let mut always: Vec<(u32, usize)> = Vec::new();
+    let mut ways = Vec::with_capacity(spans.len());
+    for span in spans {
+        let known = always.iter().find(|(action, _)| span.fate.is(*action));
+        ways.push(Way::Fate(known.map_or(fates.len(), |(_, at)| *at)));
+        if known.is_none() {
+            if let Fate::Always(action) = span.fate {
+                always.push((action, fates.len()));
             }
+            fates.extend(span.fate.steps()?);
         }
     }
-    let mut steps = Vec::new();
-    for (number, (call, at)) in ways.iter().enumerate() {
-        let left = ways.len() - number - 1;
-        let pass = if left == 0 { fates.len() } else { 0 };
-        steps.push(jump(BPF_JEQ, *call, u8::try_from(left + at).ok()?, u8::try_from(pass).ok()?));
+    let mut comparisons = Vec::with_capacity(spans.len());
+    branch(spans, &ways, &mut comparisons);
+    let count = comparisons.len();
+    let mut steps = Vec::with_capacity(count + fates.len());
+    for (at, (number, beyond, below)) in comparisons.into_iter().enumerate() {
+        let distance = |way| {
+            let to = match way {
+                Way::Comparison(number) => number,
+                Way::Fate(after) => count + after,
+            };
+            u8::try_from(to - at - 1).ok()
+        };
+        steps.push(jump(BPF_JGE, number, distance(beyond)?, distance(below)?));
     }
     steps.extend(fates);
-    steps.push(ret(SECCOMP_RET_ALLOW));
     Some(steps)
 }
 
-/// What becomes of a call: the first row whose conditions all hold decides.
-fn fate(cases: &[Case]) -> Option<Vec<sock_filter>> {
-    let mut steps = Vec::new();
-    for case in cases {
-        steps.extend(act_when(case)?);
+/// Puts the comparisons for these spans in order, each before those it leads to; tells where to begin.
+fn branch(spans: &[Span<'_>], ways: &[Way], comparisons: &mut Vec<(u32, Way, Way)>) -> Way {
+    if let [way] = ways {
+        return *way;
     }
-    if !cases.iter().any(|(when, _)| when.is_empty()) {
-        steps.push(ret(SECCOMP_RET_ALLOW));
-    }
-    Some(steps)
+    let middle = spans.len() / 2;
+    let here = comparisons.len();
+    comparisons.push((spans[middle].from, Way::Fate(0), Way::Fate(0)));
+    comparisons[here].2 = branch(&spans[..middle], &ways[..middle], comparisons);
+    comparisons[here].1 = branch(&spans[middle..], &ways[middle..], comparisons);
+    Way::Comparison(here)
 }
 
 /// One row: acts if every condition holds, falls through otherwise.
-fn act_when((when, action): &Case) -> Option<Vec<sock_filter>> {
+fn act_when((_, when, action): &Case) -> Option<Vec<sock_filter>> {
     let mut body = vec![ret(*action)];
     for condition in when.iter().rev() {
         let rest = u8::try_from(body.len()).ok()?;

@@ -28,7 +28,7 @@ fn read() -> Vec<Power> {
     entries
         .map(|entry| Power {
             globs: entry.paths.iter().map(|path| Glob::relative(path)).collect(),
-            gives: entry.gives,
+            gives: entry.gives.to_owned(),
         })
         .collect()
 }

@@ -147,7 +147,7 @@ impl Draft {
                 Manner::Native => List::Checked,
                 Manner::Srt => List::Protected,
             };
-            let kept = |name: &&String| on.git_config == OnOff::On || *name != "config";
+            let kept = |name: &&&str| on.git_config == OnOff::On || **name != "config";
             for name in names.git_settings.iter().filter(kept) {
                 let place = Place::InGitDirectory(Glob::relative(name));
                 self.add_rule(list, place, &format!(".git/{name}"), source);

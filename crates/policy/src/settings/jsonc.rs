@@ -6,8 +6,15 @@
 /// The same text with comments and trailing commas blanked.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
-    if text.starts_with('\u{feff}') {
-        out[..3].fill(b' ');
+    blank(&mut out);
+    // Only whole comments, bytes of ASCII and a byte-order mark were replaced.
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Blanks comments and trailing commas. What is built in has that behind it when the program is compiled.
+pub(crate) const fn blank(out: &mut [u8]) {
+    if starts_with(out, 0, b"\xef\xbb\xbf") {
+        fill(out, 0, 3);
     }
     let mut comma = None;
     let mut at = 0;
@@ -15,38 +22,40 @@ pub(crate) fn plain(text: &str) -> String {
         match out[at] {
             b'"' => {
                 comma = None;
-                at = end_of_string(&out, at);
+                at = end_of_string(out, at);
                 continue;
             }
-            b'/' if out.get(at + 1) == Some(&b'/') => {
-                let end = find(&out, at, |rest| rest[0] == b'\n').unwrap_or(out.len());
-                blank(&mut out[at..end]);
+            b'/' if starts_with(out, at, b"//") => {
+                let end = find(out, at, b"\n");
+                fill(out, at, end);
                 at = end;
                 continue;
             }
-            b'/' if out.get(at + 1) == Some(&b'*') => {
+            b'/' if starts_with(out, at, b"/*") => {
+                let end = find(out, at + 2, b"*/");
                 // An unclosed comment stays as it is: the parser then points at its beginning.
-                let Some(end) = find(&out, at + 2, |rest| rest.starts_with(b"*/")) else { break };
-                blank(&mut out[at..end + 2]);
+                if end == out.len() {
+                    break;
+                }
+                fill(out, at, end + 2);
                 at = end + 2;
                 continue;
             }
             b',' => comma = Some(at),
             b'}' | b']' => {
-                if let Some(comma) = comma.take() {
+                if let Some(comma) = comma {
                     out[comma] = b' ';
                 }
+                comma = None;
             }
             byte if byte.is_ascii_whitespace() => {}
             _ => comma = None,
         }
         at += 1;
     }
-    // Only whole comments, bytes of ASCII and a byte-order mark were replaced.
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
-fn end_of_string(text: &[u8], start: usize) -> usize {
+const fn end_of_string(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < text.len() {
         match text[at] {
@@ -58,13 +67,37 @@ fn end_of_string(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-fn find(text: &[u8], from: usize, is: impl Fn(&[u8]) -> bool) -> Option<usize> {
-    (from..text.len()).find(|&at| is(&text[at..]))
+/// Where some bytes stand next, or the end.
+const fn find(text: &[u8], from: usize, wanted: &[u8]) -> usize {
+    let mut at = from;
+    while at < text.len() {
+        if starts_with(text, at, wanted) {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
 }
 
-fn blank(text: &mut [u8]) {
-    for byte in text.iter_mut().filter(|byte| **byte != b'\n') {
-        *byte = b' ';
+const fn starts_with(text: &[u8], at: usize, wanted: &[u8]) -> bool {
+    let mut read = 0;
+    while read < wanted.len() {
+        if at + read >= text.len() || text[at + read] != wanted[read] {
+            return false;
+        }
+        read += 1;
+    }
+    true
+}
+
+/// Blanks everything but ends of lines.
+const fn fill(text: &mut [u8], from: usize, to: usize) {
+    let mut at = from;
+    while at < to {
+        if text[at] != b'\n' {
+            text[at] = b' ';
+        }
+        at += 1;
     }
 }
 

@@ -21,7 +21,7 @@ mod suggest;
 mod wanted;
 
 pub use error::{SettingsError, SettingsErrors};
-pub(crate) use jsonc::plain;
+pub(crate) use jsonc::blank;
 pub use network::{MitmProxy, ParentProxy, Protocol, TlsTerminate};
 pub(crate) use path_entry::PathEntry;
 pub(crate) use suggest::nearest;

@@ -2,13 +2,15 @@
 
 use crate::{FileKind, Files};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// Resolves directories and remembers every one on the way: rules name files of the same few, and each name
 /// of a path costs a look.
 pub(crate) struct Ways<'a> {
     files: &'a dyn Files,
-    known: HashMap<PathBuf, Option<PathBuf>>,
+    /// By their letters: taking a path apart costs more than another look.
+    known: HashMap<OsString, Option<PathBuf>>,
     /// The one asked for last, which is mostly the next one, too.
     last: Option<(PathBuf, Option<PathBuf>)>,
 }
@@ -31,11 +33,11 @@ impl<'a> Ways<'a> {
     }
 
     fn known(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some(found) = self.known.get(path) {
+        if let Some(found) = self.known.get(path.as_os_str()) {
             return found.clone();
         }
         let found = self.find(path);
-        self.known.insert(path.to_owned(), found.clone());
+        self.known.insert(path.as_os_str().to_owned(), found.clone());
         found
     }
 
