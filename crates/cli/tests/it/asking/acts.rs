@@ -79,11 +79,6 @@ fn deeds(dir: &Path) -> Vec<Deed> {
             vec![("rename", "from"), ("create", "to")],
             is(&at("to"), "host"),
         ),
-        deed(
-            act!["symlink", "anything", at("link")],
-            vec![("create", "link")],
-            there("link", fs::Metadata::is_symlink),
-        ),
         Deed {
             errno: "EXDEV",
             // Whoever may write the new name may write the file.

@@ -20,6 +20,10 @@ fn protection_is_never_asked_about() {
         world.file(world.home.join(".bashrc"), "");
         let settings = world.file(super::user_settings(world), "{}");
         let state = world.dir(world.home.join(".local/state/stockade"));
+        // What is checked inside is not checked in a repository elsewhere.
+        let others = world.outside.join("other/.git/config");
+        world.dir(others.parent().unwrap());
+        world.file(&others, "[core]\n");
         let acts = [
             act!["put", ".git/hooks/pre-commit"],
             act!["mkdir", ".vscode"],
@@ -30,6 +34,7 @@ fn protection_is_never_asked_about() {
             act!["put", state.join("grants.json")],
             act!["put", world.home.join(".config/stockade/x")],
             act!["rename", &settings, world.outside.join("x")],
+            act!["append", &others],
         ];
         let report = world.base.join("report.json");
         let allow = world.run().with("--allow-write", &world.home).with("--report", &report);
@@ -40,7 +45,57 @@ fn protection_is_never_asked_about() {
         }
         assert!(violations(&report).len() >= acts.len() - 1, "{:?}", violations(&report));
         assert_eq!(fs::read(&settings).unwrap(), b"{}");
+        assert_eq!(fs::read(&others).unwrap(), b"[core]\n");
         assert!(!world.ws.join(".vscode").exists() && !state.join("grants.json").exists());
+    });
+}
+
+/// Rules are resolved anew for each run: a link in the place of what somebody allowed would open what it leads to.
+#[test]
+fn no_grant_brings_a_link_to_its_place() {
+    each_caller(|world| {
+        let (log, other) = (world.file(world.outside.join("log"), "host"), world.outside.join("other"));
+        let victim = world.dir(world.outside.join("victim"));
+        world.link(&victim, "planted");
+        let acts = [
+            act!["append", &log],
+            act!["unlink", &log],
+            act!["symlink", &victim, &log],
+            act!["rename", "planted", &log],
+            act!["link", "planted", &log],
+            act!["symlink", &victim, &other],
+            // The control: a file may come there.
+            act!["create", &log],
+        ];
+        let tried = tried(world.run(), &acts, |_| "always");
+        for at in [2, 3, 4, 5] {
+            tried.answers[at].errno(&["EROFS", "EXDEV", "EACCES"]);
+        }
+        for at in [0, 1, 6] {
+            tried.answers[at].ok();
+        }
+        assert!(log.symlink_metadata().unwrap().is_file() && other.symlink_metadata().is_err());
+        assert!(tried.questions.iter().all(|question| about(question).1 == log), "{:?}", tried.questions);
+        world.run().start(["create", text(&victim.join("x"))]).finish(Duration::from_secs(10));
+        assert!(!victim.join("x").exists(), "the next run wrote what a link leads to");
+    });
+}
+
+/// A file that is open for writing can be opened again for reading.
+#[test]
+fn changing_what_is_hidden_needs_a_yes_to_reading_it() {
+    each_caller(|world| {
+        let secret = world.file(world.outside.join("secret"), "SECRET");
+        for (reading, done) in [("deny", false), ("once", true)] {
+            let run = world.run().with("--deny-read", &secret);
+            let tried = tried(run, &[act!["append", &secret]], |question| {
+                if about(question).0 == "read" { reading } else { "once" }
+            });
+            assert_eq!(tried.answers[0].succeeded(), done, "{}", tried.answers[0].ran());
+            let asked: Vec<_> = tried.questions.iter().map(|question| about(question).0).collect();
+            assert_eq!(asked, ["write", "read"]);
+            assert_eq!(fs::read(&secret).unwrap() != b"SECRET", done);
+        }
     });
 }
 

@@ -5,7 +5,7 @@
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, linkat, mkdirat, openat2,
-    renameat_with, symlinkat, unlinkat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Deed {
     Open { path: Bytes, flags: u32, mode: u32 },
     MakeDirectory { path: Bytes, mode: u32 },
-    Symlink { target: Bytes, path: Bytes },
     Link { from: Bytes, to: Bytes },
     Rename { from: Bytes, to: Bytes, flags: u32 },
     Unlink { path: Bytes },
@@ -37,10 +36,6 @@ impl From<&Path> for Bytes {
 }
 
 impl Bytes {
-    pub(super) fn verbatim(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-
     fn path(&self) -> PathBuf {
         PathBuf::from(OsStr::from_bytes(&self.0))
     }
@@ -70,18 +65,28 @@ pub(crate) fn perform(deed: &Deed) -> Done {
             let (parent, name) = parent(&path.path())?;
             mkdirat(parent, name, Mode::from_raw_mode(*mode)).map(|()| None)
         }
-        Deed::Symlink { target, path } => {
-            let (parent, name) = parent(&path.path())?;
-            symlinkat(target.path(), parent, name).map(|()| None)
-        }
         Deed::Link { from, to } => {
             let ((old, old_name), (new, new_name)) = (parent(&from.path())?, parent(&to.path())?);
-            linkat(old, old_name, new, new_name, AtFlags::empty()).map(|()| None)
+            linkat(&old, &old_name, &new, &new_name, AtFlags::empty())?;
+            // Somebody may have put a link into its place since it was judged.
+            if is_link(&new, &new_name) {
+                unlinkat(&new, &new_name, AtFlags::empty())?;
+                return Err(Errno::ACCESS);
+            }
+            Ok(None)
         }
         Deed::Rename { from, to, flags } => {
             let ((old, old_name), (new, new_name)) = (parent(&from.path())?, parent(&to.path())?);
             let flags = RenameFlags::from_bits_retain(*flags);
-            renameat_with(old, old_name, new, new_name, flags).map(|()| None)
+            if is_link(&old, &old_name) {
+                return Err(Errno::ACCESS);
+            }
+            renameat_with(&old, &old_name, &new, &new_name, flags)?;
+            if is_link(&new, &new_name) {
+                renameat_with(&new, &new_name, &old, &old_name, flags)?;
+                return Err(Errno::ACCESS);
+            }
+            Ok(None)
         }
         Deed::Unlink { path } => {
             let (parent, name) = parent(&path.path())?;
@@ -120,6 +125,12 @@ fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
             _ => Err(Errno::ACCESS),
         },
     }
+}
+
+/// Whether a name is a link, which no grant brings to a place: where a rule leads is found out anew for each run.
+fn is_link(directory: &OwnedFd, name: &CString) -> bool {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
 }
 
 fn parent(path: &Path) -> Result<(OwnedFd, CString), Errno> {

@@ -32,8 +32,10 @@ impl Trial<'_> {
         let (old_path, new_path) = (old.full(), new.full());
         let exchange = flags.contains(RenameFlags::EXCHANGE);
         let (moved, replaced) = (kind_of(&old), kind_of(&new));
-        // A directory takes everything below it along, secrets and our own records included.
-        if [&moved, &replaced].contains(&&Ok(FileType::Directory)) {
+        // A directory takes everything below it along, secrets and our own records included; a link leads elsewhere.
+        let is_more =
+            |kind: &Result<FileType, Errno>| matches!(kind, Ok(FileType::Directory | FileType::Symlink));
+        if is_more(&moved) || is_more(&replaced) {
             self.ask_nothing();
         }
         let judged = self
@@ -97,6 +99,9 @@ impl Trial<'_> {
             FileType::RegularFile | FileType::Directory => Naming::Moved,
             _ => Naming::Special,
         };
+        if naming == Naming::Symlink {
+            self.ask_nothing();
+        }
         if let Err(answer) = stands_already(&new) {
             return Ok(answer);
         }

@@ -156,9 +156,15 @@ impl Trial<'_> {
             mode: wish.mode.bits() & !mask,
         };
         let patience = (self.caller.broker, *self.caller.held);
+        // Whoever holds a file open can read it, for whatever it was opened.
+        let is_hidden = self.asks() && self.hidden(&full).is_some();
         let subjects = || {
             let stands = statat(rustix::fs::CWD, &full, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-            vec![(if stands { ViolationKind::Write } else { kind }, full.clone())]
+            let mut subjects = vec![(if stands { ViolationKind::Write } else { kind }, full.clone())];
+            if is_hidden && stands {
+                subjects.push((ViolationKind::Read, full.clone()));
+            }
+            subjects
         };
         Ok(self.finish(subjects, Some(&deed), || match open_without_waiting(&place, wish) {
             Err(Errno::NXIO) => wait_for_reader(patience, place, wish),

@@ -180,17 +180,21 @@ impl Broker {
     }
 
     /// Whether a path is, or lies below, a name that mandatory protection is about, wherever it is: the rules
-    /// hold where commands may write, and a grant must not do what they refuse.
+    /// hold where commands may write, and a grant must not do what they refuse. What they check is not checked elsewhere.
     pub(super) fn is_protected(&self, path: &Path) -> bool {
         let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
         let rules = self.plan.broker.iter().flat_map(|broker| &broker.rules);
         let mut globs =
-            rules.filter(|rule| rule.list == List::Protected).filter_map(|rule| match &rule.place {
-                GuardPlace::AtRoots { glob } | GuardPlace::AtAnyDepth { glob, .. } => {
-                    Some((None, Glob::relative(glob)))
+            rules.filter(|rule| matches!(rule.list, List::Protected | List::Checked)).filter_map(|rule| {
+                match &rule.place {
+                    GuardPlace::AtRoots { glob } | GuardPlace::AtAnyDepth { glob, .. } => {
+                        Some((None, Glob::relative(glob)))
+                    }
+                    GuardPlace::InGitDirectory { glob } => {
+                        Some((Some(b".git".as_slice()), Glob::relative(glob)))
+                    }
+                    _ => None,
                 }
-                GuardPlace::InGitDirectory { glob } => Some((Some(b".git".as_slice()), Glob::relative(glob))),
-                _ => None,
             });
         globs.any(|(below, glob)| {
             let starts =
