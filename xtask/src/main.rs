@@ -1,14 +1,15 @@
 //! `cargo xtask`: what the project does to itself. Plain Rust, so that nothing but cargo is needed.
-#![forbid(unsafe_code)]
 
 mod bench;
 mod dist;
 mod generate;
 mod machine;
+mod order;
 mod process;
 mod setup;
 mod skips;
 mod sources;
+mod sys_steps;
 mod tally;
 mod test;
 
