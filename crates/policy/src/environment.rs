@@ -138,7 +138,7 @@ impl EnvironmentRules {
             for (name, value) in data::caches().variables {
                 // Somebody who asks for a variable by name wants the caller's value.
                 if !any(&self.pass, name.as_bytes()) && !any(&self.allow, name.as_bytes()) {
-                    put(variables, &name, OsStr::new(&value.replace("{cache}", &cache)));
+                    put(variables, name, OsStr::new(&value.replace("{cache}", &cache)));
                 }
             }
         }

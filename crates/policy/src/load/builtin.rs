@@ -85,7 +85,7 @@ impl Draft {
     fn add_deny_read(&mut self) {
         let source = self.builtin("default deny-read list");
         for entry in data::deny_read().entries {
-            self.add_patterns(List::DenyRead, &entry.path, Reading::Deny, source);
+            self.add_patterns(List::DenyRead, entry.path, Reading::Deny, source);
             for open in entry.open {
                 self.add_patterns(List::Open, &format!("{}/{open}", entry.path), Reading::Allow, source);
             }

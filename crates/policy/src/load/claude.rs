@@ -16,6 +16,25 @@ use std::path::{Path, PathBuf};
 /// Where the block stands in the file.
 const BLOCK: &str = "sandbox.";
 
+/// Keys that take something away, in the letters that count.
+const DENIALS: [&str; 9] = [
+    "sandbox",
+    "permissions",
+    "deny",
+    "ask",
+    "filesystem",
+    "network",
+    "denyRead",
+    "denyWrite",
+    "deniedDomains",
+];
+
+/// Whether a key without a meaning differs from one of those in the size of its letters alone.
+fn is_misspelled(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    DENIALS.iter().any(|known| known.eq_ignore_ascii_case(last) && *known != last)
+}
+
 impl Draft {
     pub(super) fn apply_claude(
         &mut self,
@@ -25,6 +44,12 @@ impl Draft {
         file: &SettingsFile,
     ) {
         let name = file.path.display().to_string();
+        let (misspelled, ignored): (Vec<&str>, Vec<&str>) =
+            ignored.iter().map(String::as_str).partition(|key| is_misspelled(key));
+        if !misspelled.is_empty() {
+            let keys = misspelled.join(", ");
+            self.warn(format!("{name}: {keys} is not how this is written, and holds nothing back"));
+        }
         if !ignored.is_empty() {
             self.detail(format!("{name}: accepted without a meaning here: {}", ignored.join(", ")));
         }

@@ -45,6 +45,9 @@ impl Draft {
                         let hint = "write a tool and what it is used on, such as Edit(/src/**)";
                         self.wrong(voice, &key, format!("{text:?}: {reason}"), hint);
                     }
+                    Ok(rule) if wish == Wish::Deny && rule.tool == "*" => {
+                        self.warn_about_whole_tool(wish, text, voice, index);
+                    }
                     Ok(rule) if !self.apply_permission(rule, wish, text, voice, (index, root)) => {
                         unheard.push(format!("{key} {text}"));
                     }
@@ -54,7 +57,7 @@ impl Draft {
         }
         for (index, text) in rules.ask.iter().enumerate() {
             let key = format!("permissions.ask[{index}]");
-            match Permission::parse(text) {
+            match Permission::parse(text).map(Permission::meant) {
                 Err(reason) => {
                     let hint = "write a tool and what it is used on, such as Bash(git push:*)";
                     self.wrong(voice, &key, format!("{text:?}: {reason}"), hint);
@@ -80,6 +83,7 @@ impl Draft {
         voice: Voice,
         (index, root): (usize, &Path),
     ) -> bool {
+        let rule = if wish == Wish::Deny { rule.meant() } else { rule };
         let list = match (rule.tool, wish) {
             ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Wish::Allow) => List::AllowWrite,
             ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Wish::Deny) => List::DenyWrite,

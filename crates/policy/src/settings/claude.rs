@@ -60,7 +60,7 @@ pub(crate) struct ClaudeFilesystem {
 
 /// Rules about tools. `defaultMode` and the like are about the agent's own asking.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(crate) struct ClaudePermissions {
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,

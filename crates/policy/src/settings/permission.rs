@@ -30,6 +30,14 @@ impl<'a> Permission<'a> {
             subject => Ok(Self { tool, subject }),
         }
     }
+
+    /// The same rule as whoever denies something may have meant it: denying too much is the safe mistake.
+    pub(crate) fn meant(self) -> Self {
+        const TOOLS: [&str; 7] = ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "WebFetch", "Bash"];
+        let written = self.tool.trim();
+        let tool = TOOLS.into_iter().find(|tool| tool.eq_ignore_ascii_case(written)).unwrap_or(written);
+        Self { tool, subject: self.subject.map(str::trim).filter(|subject| !subject.is_empty()) }
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +55,10 @@ mod tests {
             ("mcp__github__*", "mcp__github__*", None),
         ] {
             assert_eq!(Permission::parse(text), Ok(Permission { tool, subject }), "{text}");
+        }
+        for text in ["read(x)", "Read (x)", "READ( x )"] {
+            let meant = Permission::parse(text).map(Permission::meant);
+            assert_eq!(meant, Ok(Permission { tool: "Read", subject: Some("x") }), "{text}");
         }
         for text in ["", "(x)", "Read(", "Read(x", "Read)", "Read()"] {
             assert!(Permission::parse(text).is_err(), "{text}");

@@ -2,8 +2,8 @@
 
 use crate::testing::{Tree, inputs, load, request, settings_file, usual_tree};
 use crate::{
-    CommandLine, Flags, Inputs, Layer, NoticeWeight, Policy, Presence, Request, SettingsFile, Shape, Switch,
-    Trust, Verdict,
+    CommandLine, Flags, Inputs, Layer, Notice, NoticeWeight, Policy, Presence, Request, SettingsFile, Shape,
+    Switch, Trust, Verdict,
 };
 
 /// A file as Claude Code's users have it: every form of path, tools that are no business of a sandbox, keys of
@@ -357,6 +357,27 @@ fn a_real_srt_file() {
         ],
     );
     assert_eq!(policy.preset(), "srt");
+}
+
+/// Denying too much is the safe mistake.
+#[test]
+fn denials_hold_as_they_were_meant() {
+    for rule in ["read(secret)", "Read (secret)", "Read( secret )"] {
+        let text = format!(r#"{{"permissions": {{"deny": ["{rule}"]}}}}"#);
+        let tree = tree("/home/me/.claude/settings.json", &text).text("/ws/secret", "");
+        let policy = from(&tree, vec![file("/home/me/.claude/settings.json", Layer::User, Shape::Claude)]);
+        assert!(!policy.explain("/ws/secret".as_ref(), &tree).unwrap().read.allowed, "{rule}");
+    }
+    for (text, said) in [
+        (r#"{"permissions": {"deny": ["*"]}}"#, "holds no command"),
+        (r#"{"permissions": {"Deny": ["Read(x)"]}}"#, "permissions.Deny"),
+        (r#"{"sandbox": {"filesystem": {"denyread": ["x"]}}}"#, "sandbox.filesystem.denyread"),
+    ] {
+        let tree = tree("/home/me/.claude/settings.json", text);
+        let policy = from(&tree, vec![file("/home/me/.claude/settings.json", Layer::User, Shape::Claude)]);
+        let warned = |notice: &Notice| notice.weight == NoticeWeight::Warning && notice.text.contains(said);
+        assert!(policy.notices().iter().any(warned), "{text}: {:?}", policy.notices());
+    }
 }
 
 #[test]

@@ -97,3 +97,20 @@ fn odd_calls_fail_as_without_walls() {
         assert_eq!(ran.out(), expected, "{ran}");
     });
 }
+
+/// Marks of overlayfs, which a later run that holds changes back would obey.
+#[test]
+fn marks_of_overlays_are_not_set() {
+    const MARK: &str = r#"
+import errno, os
+open("m", "w").close()
+for name in ["user.overlay.whiteout", "user.overlay.opaque", "user.other"]:
+    try: os.setxattr("m", name, b"y")
+    except OSError as error: print(errno.errorcode[error.errno])
+    else: print("done")
+"#;
+    each_caller(|world| {
+        let ran = world.run().opts(["--", "python3", "-c", MARK]).go();
+        assert_eq!(ran.out(), "EPERM\nEPERM\ndone\n", "{ran}");
+    });
+}

@@ -33,6 +33,12 @@ enum Alteration {
 impl Trial<'_> {
     pub(super) fn alter(mut self, whom: Whom, change: Change) -> Result<Answer, Errno> {
         let alteration = self.read_change(change)?;
+        // A later run that holds changes back would take a file with such marks for something else.
+        if let Alteration::SetAttribute { name, .. } = &alteration
+            && name.to_bytes().starts_with(b"user.overlay.")
+        {
+            return Err(Errno::PERM);
+        }
         // Before anything is resolved: what is judged keeps its name until the act is done.
         let _changes = self.caller.broker.changes();
         let file = self.whom(whom, change)?;
