@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// All there is.
 const SIZE: usize = 1024 * 1024;
 /// What a short run needs.
-const AT_ONCE: usize = 320 * 1024;
+const AT_ONCE: usize = 256 * 1024;
 /// Up to here every multiple of sixteen has a list of its own, then every power of two.
 const SMALL: usize = 1024;
 const LARGEST: usize = 32 * 1024;

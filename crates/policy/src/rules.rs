@@ -163,13 +163,23 @@ struct Source {
 }
 
 /// Every rule of a policy. Origins are put together only when somebody wants to read one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Book {
     rules: Vec<Rule>,
     sources: Vec<Source>,
 }
 
 impl Book {
+    /// An empty one with room for what is built in and a few more: growing step by step takes twice the memory.
+    pub(crate) fn new() -> Self {
+        const USUAL: usize = 256;
+        Self { rules: Vec::with_capacity(USUAL), sources: Vec::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rules.len()
+    }
+
     pub(crate) fn source(&mut self, layer: Layer, name: impl Into<Box<str>>) -> SourceId {
         self.source_within(layer, name, "")
     }

@@ -198,7 +198,7 @@ impl Draft {
             workspace_grant: WorkspaceGrant::Given,
             home,
             own: inputs.own.clone(),
-            book: Book::default(),
+            book: Book::new(),
             file_rules: Switch::Allowed,
             read_scope: ReadScope::All,
             temporary: Temporary::Host,

@@ -104,6 +104,7 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn new(policy: &'a Policy, files: &'a dyn Files) -> Self {
         let mut plan = BrokerPlan::default();
+        plan.rules.reserve(policy.book.len());
         match policy.workspace_grant {
             WorkspaceGrant::Given => plan.roots.push(policy.workspace.clone()),
             WorkspaceGrant::Refused => plan.shallow_roots.push(policy.workspace.clone()),
