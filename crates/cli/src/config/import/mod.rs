@@ -11,9 +11,11 @@ use crate::voice::Voice;
 use crate::{print, refuse};
 use draft::Draft;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,6 +38,8 @@ enum ImportError {
     Unusable { path: PathBuf, source: SettingsErrors },
     #[error("{} is there already and was left alone\nhint: name another file, or remove that one", path.display())]
     Exists { path: PathBuf },
+    #[error("{} is behind a symbolic link, which an earlier command may have made, and was not written\nhint: name the directory that the link leads to, or write the path from / on", path.display())]
+    Link { path: PathBuf },
     #[error("cannot write {}: {source}\nhint: the directory must be there and yours to write", path.display())]
     Write { path: PathBuf, source: io::Error },
 }
@@ -127,6 +131,13 @@ fn write_new(path: &Path, text: &str) -> Result<(), ImportError> {
         io::ErrorKind::AlreadyExists => ImportError::Exists { path: path.to_owned() },
         _ => ImportError::Write { path: path.to_owned(), source },
     };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    // Below the working directory a link may be a command's.
+    let resolve = if path.is_relative() { ResolveFlags::NO_SYMLINKS } else { ResolveFlags::empty() };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let opened = openat2(CWD, path, flags, Mode::from_raw_mode(0o666), resolve);
+    let file = opened.map_err(|errno| match errno {
+        Errno::LOOP => ImportError::Link { path: path.to_owned() },
+        other => failed(other.into()),
+    })?;
+    File::from(file).write_all(text.as_bytes()).map_err(failed)
 }

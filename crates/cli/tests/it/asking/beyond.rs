@@ -81,6 +81,68 @@ fn no_grant_brings_a_link_to_its_place() {
     });
 }
 
+/// What git takes for its own elsewhere: a yes to one name would have the host's git run what stands there.
+#[test]
+fn repositories_elsewhere_are_never_asked_about() {
+    each_caller(|world| {
+        let out = &world.outside;
+        for parts in ["r/.git", "b.git"].map(|name| out.join(name)) {
+            for name in ["objects", "refs"] {
+                world.dir(parts.join(name));
+            }
+            world.file(parts.join("HEAD"), "ref: refs/heads/main\n");
+        }
+        world.dir(out.join("proj"));
+        let acts = [
+            act!["put", out.join("r/.git/index")],
+            act!["put", out.join("r/.git/refs/heads")],
+            act!["append", out.join("r/.git/HEAD")],
+            act!["put", out.join("b.git/config")],
+            act!["put", out.join("b.git/pre-receive")],
+            act!["put", out.join("proj/.git")],
+            act!["put", out.join("proj/HEAD")],
+            act!["mkdir", out.join("proj/objects")],
+            act!["mkdir", out.join("proj/Refs")],
+            // The control.
+            act!["put", out.join("proj/notes")],
+        ];
+        let tried = tried(world.run(), &acts, |_| "once");
+        let (control, refused) = tried.answers.split_last().unwrap();
+        control.ok();
+        for answer in refused {
+            answer.errno(&["EROFS", "EACCES"]);
+        }
+        let asked: Vec<_> = tried.questions.iter().map(|question| about(question).1).collect();
+        assert_eq!(asked, [out.join("proj/notes")]);
+    });
+}
+
+/// A second name of a file of the workspace would be as good as a lasting grant.
+#[test]
+fn what_commands_may_write_gets_no_name_elsewhere() {
+    each_caller(|world| {
+        for name in ["mine", "twice", "once"] {
+            world.file(name, "first");
+        }
+        let at = |name: &str| world.outside.join(name);
+        let acts = [
+            act!["link", "mine", at("linked")],
+            act!["link", "twice", "kept"],
+            act!["rename", "twice", at("moved")],
+            // The control.
+            act!["rename", "once", at("carried")],
+        ];
+        let tried = tried(world.run(), &acts, |_| "once");
+        for at in [0, 2] {
+            tried.answers[at].errno(&["EROFS", "EXDEV", "EACCES"]);
+        }
+        for at in [1, 3] {
+            tried.answers[at].ok();
+        }
+        assert!(!at("linked").exists() && !at("moved").exists() && at("carried").exists());
+    });
+}
+
 /// A file that is open for writing can be opened again for reading.
 #[test]
 fn changing_what_is_hidden_needs_a_yes_to_reading_it() {

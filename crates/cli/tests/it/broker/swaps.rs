@@ -357,3 +357,33 @@ fn saved_over(world: &World) {
     let fresh = world.file("env.new", "SECRET of today");
     fs::rename(fresh, world.ws.join(".env")).unwrap();
 }
+
+/// A name that is asked for again and again until the host makes it: an answer must not send the kernel to look again.
+#[test]
+fn i19_a_secret_is_not_caught_as_it_appears() {
+    const POLL: &str = r#"
+import os, time
+print("ready", flush=True)
+until = time.monotonic() + 1.2
+while time.monotonic() < until:
+    for flags in (os.O_RDONLY, os.O_PATH):
+        try: got = os.open("late.pem", flags)
+        except OSError: continue
+        try: print(os.read(got if flags == 0 else os.open("/proc/self/fd/%d" % got, 0), 99), flush=True)
+        except OSError: pass
+        os.close(got)
+"#;
+    each_caller(|world| {
+        for _ in 0..4 {
+            let run = world.run().with("--deny-read", "**/*.pem");
+            let live = run.opts(["--", "python3", "-c", POLL]).start_words();
+            live.first_output(Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(300));
+            let draft = world.file("draft", "SECRET");
+            fs::rename(&draft, world.ws.join("late.pem")).unwrap();
+            let ran = live.finish(Duration::from_secs(30));
+            assert!(!ran.out().contains("SECRET"), "{ran}");
+            fs::remove_file(world.ws.join("late.pem")).unwrap();
+        }
+    });
+}

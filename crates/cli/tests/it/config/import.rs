@@ -186,3 +186,20 @@ fn foreign_files_that_are_wrong_get_one_clear_error() {
         }
     });
 }
+
+/// A link below the working directory may be a command's.
+#[test]
+fn nothing_is_written_behind_a_link_of_the_workspace() {
+    each_caller(|world| {
+        let text = r#"{"network": {"allowedDomains": [], "deniedDomains": []},
+                       "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []}}"#;
+        let file = world.file(world.base.join("foreign"), text);
+        world.dir("kept");
+        world.link(&world.outside, "planted");
+        let import = |out: &str| config(world, ["import", "srt", file.to_str().expect("text"), "-o", out]);
+        import("planted/new.json").exits(125).complains(&["behind a symbolic link"]);
+        assert!(!world.outside.join("new.json").exists());
+        import("kept/new.json").exits(0);
+        assert!(world.ws.join("kept/new.json").exists());
+    });
+}

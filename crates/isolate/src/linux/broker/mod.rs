@@ -27,6 +27,7 @@ mod moving;
 mod named_trees;
 mod naming;
 mod opening;
+mod others_git;
 mod process;
 mod questions;
 mod repository;

@@ -35,7 +35,7 @@ impl Trial<'_> {
         // A directory takes everything below it along, secrets and our own records included; a link leads elsewhere.
         let is_more =
             |kind: &Result<FileType, Errno>| matches!(kind, Ok(FileType::Directory | FileType::Symlink));
-        if is_more(&moved) || is_more(&replaced) {
+        if is_more(&moved) || is_more(&replaced) || self.stays_in_reach(&old, &new_path) {
             self.ask_nothing();
         }
         let judged = self
@@ -99,7 +99,10 @@ impl Trial<'_> {
             FileType::RegularFile | FileType::Directory => Naming::Moved,
             _ => Naming::Special,
         };
-        if naming == Naming::Symlink {
+        // A file that commands may write would stay one of theirs under the name that somebody allowed.
+        let is_theirs = |old: &Place| self.is_free(&old.full(), ViolationKind::Write);
+        let is_shared = matches!(&source, Source::Place(old) if is_theirs(old));
+        if naming == Naming::Symlink || (is_shared && !self.is_free(&new_path, ViolationKind::Create)) {
             self.ask_nothing();
         }
         if let Err(answer) = stands_already(&new) {
@@ -169,6 +172,19 @@ impl Trial<'_> {
             }
             Ok(Answer::DONE)
         }))
+    }
+
+    /// Whether commands may do this to a path without anybody's leave.
+    fn is_free(&self, path: &Path, kind: ViolationKind) -> bool {
+        self.caller.broker.judge.why_not(path, kind).is_none()
+    }
+
+    /// Whether a file that goes to where commands may not write keeps another name, by which they may.
+    fn stays_in_reach(&self, old: &Place, new: &Path) -> bool {
+        self.asks()
+            && statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| found.st_nlink > 1)
+            && !self.is_free(new, ViolationKind::Create)
     }
 
     /// What may not be read is not carried to where it may be.

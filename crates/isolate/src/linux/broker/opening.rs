@@ -195,10 +195,10 @@ impl Trial<'_> {
         if refusal.rule.is_none() && self.caller.broker.plan.root == RootView::Listed {
             return Ok(Answer::GoOn);
         }
-        // What is not there is not refused.
+        // What is not there is not refused. The kernel would look again, and it might be there by then.
         let kind = kind_of(&place);
         if kind == Err(Errno::NOENT) {
-            return Ok(Answer::GoOn);
+            return Err(Errno::NOENT);
         }
         // A directory in the caller's hands would show everything below it.
         if kind == Ok(FileType::Directory) {

@@ -47,6 +47,8 @@ impl Trial<'_> {
             }
             // What the walls hide, they hide here, too; what only its name makes a secret, they do not know of.
             _ => match judge.read(&place.full()) {
+                // The kernel would look again.
+                Judgement::Refused(_) if kind_of(&place) == Err(Errno::NOENT) => Err(Errno::NOENT),
                 Judgement::Refused(refusal) if kind_of(&place).is_ok() => {
                     Ok(self.refuse_the_file(&place, refusal))
                 }

@@ -93,7 +93,8 @@ impl<'a> Trial<'a> {
         let may_ask = self.asks()
             && refusal.grantable == Switch::Allowed
             && self.askable == Switch::Allowed
-            && (kind == ViolationKind::Read || !self.caller.broker.is_protected(path))
+            && (kind == ViolationKind::Read
+                || !(self.caller.broker.is_protected(path) || self.caller.broker.is_gits(path)))
             && (kind == ViolationKind::Read || !self.caller.broker.is_overlaid(path));
         if may_ask && (self.granted.contains(&subject) || self.caller.broker.questions().allows(&subject)) {
             self.beyond = true;
