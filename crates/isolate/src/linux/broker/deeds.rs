@@ -78,11 +78,11 @@ pub(crate) fn perform(deed: &Deed) -> Done {
         Deed::Rename { from, to, flags } => {
             let ((old, old_name), (new, new_name)) = (parent(&from.path())?, parent(&to.path())?);
             let flags = RenameFlags::from_bits_retain(*flags);
-            if is_link(&old, &old_name) || has_names(&old, &old_name) {
+            if is_link(&old, &old_name) {
                 return Err(Errno::ACCESS);
             }
             renameat_with(&old, &old_name, &new, &new_name, flags)?;
-            if is_link(&new, &new_name) || has_names(&new, &new_name) {
+            if is_link(&new, &new_name) {
                 renameat_with(&new, &new_name, &old, &old_name, flags)?;
                 return Err(Errno::ACCESS);
             }
@@ -131,13 +131,6 @@ fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
 fn is_link(directory: &OwnedFd, name: &CString) -> bool {
     statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
-}
-
-/// Whether a file has other names, by which commands could go on changing it.
-fn has_names(directory: &OwnedFd, name: &CString) -> bool {
-    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
-        FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_nlink > 1
-    })
 }
 
 fn parent(path: &Path) -> Result<(OwnedFd, CString), Errno> {

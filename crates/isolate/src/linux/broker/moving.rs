@@ -35,7 +35,7 @@ impl Trial<'_> {
         // A directory takes everything below it along, secrets and our own records included; a link leads elsewhere.
         let is_more =
             |kind: &Result<FileType, Errno>| matches!(kind, Ok(FileType::Directory | FileType::Symlink));
-        if is_more(&moved) || is_more(&replaced) || self.stays_in_reach(&old, &new_path) {
+        if is_more(&moved) || is_more(&replaced) {
             self.ask_nothing();
         }
         let judged = self
@@ -177,14 +177,6 @@ impl Trial<'_> {
     /// Whether commands may do this to a path without anybody's leave.
     fn is_free(&self, path: &Path, kind: ViolationKind) -> bool {
         self.caller.broker.judge.why_not(path, kind).is_none()
-    }
-
-    /// Whether a file that goes to where commands may not write keeps another name, by which they may.
-    fn stays_in_reach(&self, old: &Place, new: &Path) -> bool {
-        self.asks()
-            && statat(&old.directory, plain(&old.name), AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|found| found.st_nlink > 1)
-            && !self.is_free(new, ViolationKind::Create)
     }
 
     /// What may not be read is not carried to where it may be.
