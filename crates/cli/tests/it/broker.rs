@@ -3,6 +3,7 @@
 mod caches;
 mod carried;
 mod conflicts;
+mod cores;
 mod faithful;
 mod faults;
 mod git;

@@ -32,6 +32,7 @@ mod process;
 mod questions;
 mod repository;
 mod resolve;
+mod same_core;
 mod search;
 mod sockets;
 mod stand_ins;

@@ -5,6 +5,7 @@ use super::connects::Network;
 use super::deferred::Deferred;
 use super::memory::Memory;
 use super::questions::Questions;
+use super::same_core::SameCore;
 use super::standing::Standing;
 use super::tally::Tally;
 use super::worker;
@@ -54,6 +55,8 @@ pub(super) struct Broker {
     /// Sockets that were bound inside.
     bound: Mutex<Vec<OwnedFd>>,
     network: Mutex<Network>,
+    /// Who is kept on one core.
+    pub(super) cores: Mutex<SameCore>,
     asides: AtomicUsize,
     /// Threads that answer, and those of them that wait for a call.
     pub(super) hired: AtomicUsize,
@@ -125,6 +128,7 @@ fn serve(given: Inheritance) -> Result<(), (&'static str, Errno)> {
         questions: Mutex::default(),
         tally: Mutex::default(),
         bound: Mutex::default(),
+        cores: Mutex::default(),
         asides: AtomicUsize::new(0),
         hired: AtomicUsize::new(0),
         idle: AtomicUsize::new(0),

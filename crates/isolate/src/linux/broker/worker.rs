@@ -97,7 +97,11 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
     {
         Trial::new(caller, &[]).record(call.kind(), told(&root), &carried_away());
     }
-    answer.unwrap_or_else(Answer::Refused).give(broker, held);
+    let answer = answer.unwrap_or_else(Answer::Refused);
+    if matches!(answer, Answer::Descriptor(_)) {
+        broker.keep_on_this_core(held.thread);
+    }
+    answer.give(broker, held);
 }
 
 /// Why nothing is judged in a mount that is not in its place.
