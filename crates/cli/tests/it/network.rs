@@ -6,6 +6,7 @@ mod internet;
 mod itself;
 mod limits;
 mod live;
+mod lookups;
 mod names;
 mod ports;
 mod proxies;

@@ -1,5 +1,6 @@
 //! The listening sockets of a sandbox's network: which there are, and their way to whoever serves them.
 
+use super::lookup::NAME_PORT;
 use super::sys::Carries;
 use super::undelivered::Undelivered;
 use super::wire::MAX_DOORS;
@@ -15,7 +16,6 @@ use tokio::sync::oneshot;
 
 /// Where the kernel leads connections to anywhere. Nobody inside may listen there.
 pub(crate) const TRANSPARENT_PORT: u16 = 1;
-const NAME_PORT: u16 = 53;
 
 /// One socket the first process makes.
 pub(crate) struct DoorStep {
@@ -49,6 +49,12 @@ pub(crate) fn steps(plan: &GatewayPlan) -> Vec<DoorStep> {
     }
     add(None, everywhere, 0, Carries::Refusals);
     steps
+}
+
+/// Where there is no network: only the kernel's words about lookups, so that it is known what was asked for.
+pub(crate) fn lookups() -> Vec<DoorStep> {
+    let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    vec![DoorStep { kind: None, address, carries: Carries::Refusals }]
 }
 
 /// The launcher's end: what has come from inside and is waited for.

@@ -108,7 +108,7 @@ impl Shared {
                 let descriptor = done.ok().flatten();
                 let _ = self.tell_broker(&Told::Done { id, errno }, descriptor.as_ref());
             }
-            Said::Origin { from, who } => self.notes.came_from(from, who),
+            Said::Origin { from, to, who } => self.notes.came_from(from, to, who),
             Said::Connected { id, who } => self.found(id, who),
             // Told to whoever waits for it.
             Said::Failed { .. } => {}

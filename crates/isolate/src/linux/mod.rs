@@ -14,6 +14,7 @@ mod init;
 mod kept;
 mod launch;
 mod layers;
+mod lookup;
 mod notes;
 mod outbox;
 mod probe;

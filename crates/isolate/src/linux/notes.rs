@@ -34,11 +34,29 @@ struct Ledger {
     /// Questions that stand.
     asked: HashMap<u64, oneshot::Sender<Reply>>,
     /// Who made the last connections, and their order, oldest first.
-    origins: HashMap<SocketAddr, Who>,
+    origins: HashMap<SocketAddr, Origin>,
     order: VecDeque<SocketAddr>,
     /// How often the rules have changed.
     version: u64,
     closed: bool,
+}
+
+impl Ledger {
+    /// Who sent a datagram from there.
+    fn sender(&self, from: SocketAddr) -> Option<Origin> {
+        // A socket that only has a port sends from whatever address leads there.
+        let (address, port) = (from.ip().to_canonical(), from.port());
+        let addresses = [address, Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        let known = |address| self.origins.get(&SocketAddr::new(address, port)).cloned();
+        addresses.into_iter().find_map(known)
+    }
+}
+
+/// Where a connection comes from: who made it, and where to.
+#[derive(Clone)]
+struct Origin {
+    to: Option<SocketAddr>,
+    who: Who,
 }
 
 struct Sought {
@@ -67,9 +85,9 @@ impl Notes {
     }
 
     /// A process made a connection from here.
-    pub(crate) fn came_from(&self, from: SocketAddr, who: Who) {
+    pub(crate) fn came_from(&self, from: SocketAddr, to: Option<SocketAddr>, who: Who) {
         let mut ledger = self.ledger();
-        if ledger.origins.insert(from, who).is_none() {
+        if ledger.origins.insert(from, Origin { to, who }).is_none() {
             ledger.order.push_back(from);
         }
         if ledger.order.len() > MOST_ORIGINS
@@ -82,21 +100,30 @@ impl Notes {
     fn origin(&self, peer: SocketAddr) -> Option<NetProcess> {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let ledger = self.ledger();
-        let who = ledger.origins.get(&peer)?;
+        let who = &ledger.origins.get(&peer)?.who;
         Some(NetProcess { pid: who.pid, program: who.program.clone() })
     }
 
     /// Whether a datagram is told of, and who sent it, where that is known by now.
     pub(crate) fn first_of(&self, note: &NetNote, from: SocketAddr) -> (Telling, Option<Who>) {
-        // A socket that only has a port sends from whatever address leads there.
-        let (address, port) = (from.ip().to_canonical(), from.port());
-        let addresses = [address, Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         let mut ledger = self.ledger();
-        let known = |address| ledger.origins.get(&SocketAddr::new(address, port)).cloned();
-        let who = addresses.into_iter().find_map(known);
+        let who = ledger.sender(from).map(|origin| origin.who);
         let program = who.as_ref().map(|who| who.program.as_deref().unwrap_or_default());
         let telling = ledger.tally.datagram(&note.subject, program.map_or(Sender::Unknown, Sender::Known));
         (telling, who)
+    }
+
+    /// Where a datagram from here was meant to go, which is not always where it went.
+    pub(crate) fn meant(&self, from: SocketAddr) -> Option<SocketAddr> {
+        self.ledger().sender(from)?.to
+    }
+
+    /// Whether a lookup is told of, unless it is one that was told of before; and who asked, where that is known.
+    pub(crate) fn lookup(&self, name: &str, from: SocketAddr) -> (Option<Telling>, Option<Who>) {
+        let mut ledger = self.ledger();
+        let who = ledger.sender(from).map(|origin| origin.who);
+        let program = who.as_ref().and_then(|who| who.program.as_deref()).unwrap_or_default();
+        (ledger.tally.lookup(name, program), who)
     }
 
     /// Whether a datagram that the broker has refused is told of, or is like one that was told of before.

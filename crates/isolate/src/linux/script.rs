@@ -37,17 +37,18 @@ pub(crate) struct Script {
 pub(crate) enum Network {
     /// None: the host's.
     Host,
-    /// One with a loopback and nothing else.
-    Loopback,
+    /// One with a loopback and nothing else; where a broker leads lookups to it, the kernel's words about them.
+    Loopback(Vec<DoorStep>),
     /// One in which everything leads to these.
     Gateway(Vec<DoorStep>),
 }
 
 impl Network {
-    fn compile(plan: &NetworkPlan) -> Self {
-        match plan {
+    fn compile(plan: &Plan) -> Self {
+        match &plan.network {
             NetworkPlan::Host => Self::Host,
-            NetworkPlan::Loopback => Self::Loopback,
+            NetworkPlan::Loopback if plan.broker.is_none() => Self::Loopback(Vec::new()),
+            NetworkPlan::Loopback => Self::Loopback(doors::lookups()),
             NetworkPlan::Gateway(plan) => Self::Gateway(doors::steps(plan)),
         }
     }
@@ -55,8 +56,8 @@ impl Network {
     /// The listening sockets to be made.
     pub(crate) fn doors(&self) -> &[DoorStep] {
         match self {
-            Self::Gateway(doors) => doors,
-            Self::Host | Self::Loopback => &[],
+            Self::Gateway(doors) | Self::Loopback(doors) => doors,
+            Self::Host => &[],
         }
     }
 }
@@ -196,7 +197,7 @@ impl Script {
             root,
             landlock: if landlock_handled == 0 { Vec::new() } else { landlock(plan, landlock_handled)? },
             steps,
-            network: Network::compile(&plan.network),
+            network: Network::compile(plan),
             landlock_handled,
             filter: seccomp::assemble(plan, caller, cookie),
             cookie,

@@ -1,6 +1,7 @@
 //! What is refused before it comes to a door of the network: told to the command, and to whoever counts.
 
 use super::broker::{Away, Noted, Telling, Transport};
+use super::lookup;
 use super::notes::{Becomes, noted};
 use super::sandbox::{Heard, Shared};
 use super::undelivered::{Datagram, Left};
@@ -142,7 +143,13 @@ impl Shared {
     }
 
     /// Notes one datagram; gives the number under which its sender is looked for, where it has to be.
-    fn note_datagram(&self, Datagram { from, to }: Datagram) -> Option<u64> {
+    fn note_datagram(&self, Datagram { from, to, name }: Datagram) -> Option<u64> {
+        if !self.has_gateway() {
+            return self.note_lookup(name, from, to);
+        }
+        if to.ip().is_loopback() {
+            return None;
+        }
         let away = Away { to: SocketAddr::new(to.ip().to_canonical(), to.port()), over: Transport::Udp };
         let note = NetNote {
             kind: ViolationKind::Connect,
@@ -158,6 +165,37 @@ impl Shared {
             (Telling::AsOneMore, _) => self.counted_away(away),
             (Telling::InFull, Some(who)) => self.turned_away(noted(note, Some(who)), away),
             (Telling::InFull, None) => return Some(self.seek(note, Becomes::Datagram(away))),
+        }
+        None
+    }
+
+    /// Where there is no network, all that comes here are lookups.
+    fn note_lookup(&self, name: Option<String>, from: SocketAddr, server: SocketAddr) -> Option<u64> {
+        // Who asks is said before anything is asked, but not before we listened.
+        let meant = self.notes.meant(from).or_else(|| {
+            self.hear_out_broker();
+            self.notes.meant(from)
+        });
+        let server = meant.unwrap_or(server);
+        let (kind, subject, refusal) = lookup::refused(name, server);
+        let (telling, who) = self.notes.lookup(&subject, from);
+        let note = NetNote {
+            kind,
+            concern: Concern::default(),
+            subject,
+            reason: refusal.reason,
+            rule: refusal.rule,
+            suggestion: refusal.suggestion,
+            peer: Some(from),
+            destination: None,
+        };
+        match (telling?, who) {
+            (Telling::AsOneMore, _) => drop(self.tell_job(0, Heard::RefusedOneMore)),
+            (Telling::InFull, None) => return Some(self.seek(note, Becomes::Refusal)),
+            (Telling::InFull, Some(who)) => {
+                let noted = noted(note, Some(who));
+                self.tell_job(noted.session, Heard::Refused(noted));
+            }
         }
         None
     }

@@ -4,6 +4,7 @@
 //! as "port unreachable", with its first bytes. A socket in the sandbox's network hears that. It costs
 //! nothing as long as nothing is sent, and no way of sending passes it by.
 
+use super::lookup::{NAME_PORT, name_in};
 use super::sys;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -13,17 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::unix::AsyncFd;
 
-/// Enough for all headers of either protocol, with options.
-const HEADERS: usize = 256;
+/// Enough for all headers of either protocol, with options, and for the name in a lookup.
+const TOLD: usize = 640;
 /// Words of the kernel heard at once; a flood has to wait.
 const TURN: usize = 256;
-const NAME_PORT: u16 = 53;
 
 /// A datagram nobody took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Datagram {
     pub(crate) from: SocketAddr,
     pub(crate) to: SocketAddr,
+    /// The name that was looked up, where it was a lookup.
+    pub(crate) name: Option<String>,
 }
 
 /// Whether there may be more to hear.
@@ -87,12 +89,12 @@ fn poll_any(sockets: &[Arc<AsyncFd<OwnedFd>>], context: &mut Context<'_>) -> Pol
 }
 
 fn take_turn(socket: &OwnedFd, each: &mut impl FnMut(Datagram)) -> Left {
-    let mut message = [0; HEADERS];
+    let mut message = [0; TOLD];
     for _ in 0..TURN {
         match rustix::net::recv(socket, &mut message, RecvFlags::DONTWAIT) {
             Ok((length, _)) => {
                 let told = message.get(..length).and_then(read);
-                told.filter(|datagram| is_meant_for_outside(*datagram)).into_iter().for_each(&mut *each);
+                told.filter(is_meant_for_outside).into_iter().for_each(&mut *each);
             }
             Err(Errno::INTR) => {}
             Err(_) => return Left::Nothing,
@@ -101,10 +103,11 @@ fn take_turn(socket: &OwnedFd, each: &mut impl FnMut(Datagram)) -> Left {
     Left::Perhaps
 }
 
-/// Not the sandbox's own loopback, and no answer of its resolver that came too late: nobody inside can send
-/// from that port.
-fn is_meant_for_outside(datagram: Datagram) -> bool {
-    !datagram.to.ip().is_loopback() && datagram.from.port() != NAME_PORT
+/// A lookup, wherever its server is, or anything else but what is for the sandbox's own loopback. No answer of its
+/// resolver that came too late: nobody inside can send from that port.
+fn is_meant_for_outside(datagram: &Datagram) -> bool {
+    let leaves = !datagram.to.ip().is_loopback() || datagram.to.port() == NAME_PORT;
+    leaves && datagram.from.port() != NAME_PORT
 }
 
 /// The datagram in a message about it. The kernel gives IPv4 messages with their header and IPv6 ones
@@ -131,8 +134,11 @@ fn header_length(first: u8) -> usize {
 }
 
 fn ends(from: IpAddr, to: IpAddr, datagram: &[u8]) -> Option<Datagram> {
+    const UDP_HEADER: usize = 8;
     let port = |at: usize| Some(u16::from_be_bytes(datagram.get(at..at + 2)?.try_into().ok()?));
-    Some(Datagram { from: SocketAddr::new(from, port(0)?), to: SocketAddr::new(to, port(2)?) })
+    let (from, to) = (SocketAddr::new(from, port(0)?), SocketAddr::new(to, port(2)?));
+    let name = datagram.get(UDP_HEADER..).filter(|_| to.port() == NAME_PORT).and_then(name_in);
+    Some(Datagram { from, to, name })
 }
 
 #[cfg(test)]
@@ -140,7 +146,7 @@ mod tests {
     use super::*;
 
     fn told(from: &str, to: &str) -> Datagram {
-        Datagram { from: from.parse().unwrap(), to: to.parse().unwrap() }
+        Datagram { from: from.parse().unwrap(), to: to.parse().unwrap(), name: None }
     }
 
     fn four() -> Vec<u8> {
@@ -180,11 +186,12 @@ mod tests {
         for (from, to, outside) in [
             ("203.0.113.9:40000", "203.0.113.9:443", true),
             ("127.0.0.1:40000", "127.0.0.1:443", false),
+            ("127.0.0.1:40000", "127.0.0.53:53", true),
             ("[::1]:40000", "[::1]:443", false),
             ("9.9.9.9:53", "9.9.9.9:40000", false),
             ("9.9.9.9:40000", "9.9.9.9:53", true),
         ] {
-            assert_eq!(is_meant_for_outside(told(from, to)), outside, "{from} {to}");
+            assert_eq!(is_meant_for_outside(&told(from, to)), outside, "{from} {to}");
         }
     }
 }

@@ -81,7 +81,8 @@ impl List {
             ViolationKind::Read => Some(Self::Read),
             kind if WRITING.contains(&kind) => Some(Self::Write),
             ViolationKind::Unix => Some(Self::Unix),
-            ViolationKind::Connect => Some(Self::Domain),
+            // A name that is not looked up is not reached, whatever the port.
+            ViolationKind::Connect | ViolationKind::Resolve => Some(Self::Domain),
             _ => None,
         }
     }
@@ -135,6 +136,12 @@ impl Given {
             return Err("the name is not text, so that settings cannot name it".to_owned());
         }
         if list == List::Domain {
+            if let Some(rule) = self.rule.as_ref().filter(|rule| rule.text.starts_with("deniedDomains ")) {
+                return Err(format!("{rule} beats every allowedDomains"));
+            }
+            if self.kind == ViolationKind::Resolve && self.subject.contains(':') {
+                return Err("what was asked for has no name".to_owned());
+            }
             let parsed = DomainPattern::parse_allowed(&self.subject);
             return parsed.map(|_| list).map_err(|error| error.to_string());
         }
@@ -209,7 +216,11 @@ mod tests {
             (ViolationKind::Connect, "a.test:80", "", Some(List::Domain)),
             (ViolationKind::Connect, "[2001:db8::1]:80", "", Some(List::Domain)),
             (ViolationKind::Connect, "GET a.test:80/x", "", None),
-            (ViolationKind::Resolve, "a.test", "", None),
+            (ViolationKind::Resolve, "a.test", "", Some(List::Domain)),
+            (ViolationKind::Resolve, "a.test", "deniedDomains *.test", None),
+            (ViolationKind::Connect, "a.test:80", "deniedDomains a.test", None),
+            (ViolationKind::Resolve, "a\\x1b", "", None),
+            (ViolationKind::Resolve, "8.8.8.8:53", "", None),
             (ViolationKind::Exec, "/a", "", None),
             (ViolationKind::Write, "/a", "denyWrite /a", None),
             (ViolationKind::Read, "/a\u{fffd}", "", None),

@@ -70,7 +70,7 @@ fn rule(given: &Given, id: String) -> Option<Granted> {
         ViolationKind::Read => GrantedList::Read,
         ViolationKind::Write | ViolationKind::Create => GrantedList::Write,
         ViolationKind::Unix => GrantedList::Unix,
-        ViolationKind::Connect => GrantedList::Domain,
+        ViolationKind::Connect | ViolationKind::Resolve => GrantedList::Domain,
         // A rule about a name keeps the name where it is.
         _ => return None,
     };

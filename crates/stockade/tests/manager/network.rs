@@ -31,6 +31,23 @@ fn manager(world: &World) -> Manager {
     Manager::new(world.builder().flags(Flags { allow_domains, ..Flags::default() }))
 }
 
+/// Without any network there is nobody who would ask for the name, and still it is known.
+#[test]
+fn a_host_is_opened_where_there_was_no_network() {
+    each_caller(async |world| {
+        let manager = Manager::new(world.builder());
+        let fetch = "curl -sSf --connect-timeout 5 http://one.test:9/page";
+        let request = asked(&run(&manager, fetch).await);
+        assert_eq!((request.operation, request.resource.as_str()), (ViolationKind::Resolve, "one.test"));
+        manager.answer(&request, PermissionAnswer::AllowSession).await.unwrap();
+        // There is no such host here; but nobody refused anything any more.
+        let result = run(&manager, fetch).await;
+        assert_ne!(result.exit_code, 0, "{result:?}");
+        assert!(!result.blocked && result.permission_request.is_none(), "{result:?}");
+        assert_eq!(asked(&run(&manager, "getent hosts two.test").await).resource, "two.test");
+    });
+}
+
 #[test]
 fn a_host_is_opened_by_an_answer() {
     each_caller(async |world| {

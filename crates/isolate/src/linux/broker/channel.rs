@@ -33,8 +33,8 @@ pub(crate) enum Said {
     Ask { id: u64, noted: Noted },
     /// Somebody allowed this, and only the launcher can do it.
     Do { id: u64, deed: Deed },
-    /// A connection was made from here.
-    Origin { from: SocketAddr, who: Who },
+    /// A connection was made from here, to there as the program wanted it.
+    Origin { from: SocketAddr, to: Option<SocketAddr>, who: Who },
     /// Who made a connection, where that is known.
     Connected { id: u64, who: Option<Who> },
 }

@@ -1,16 +1,17 @@
 //! Connections to internet addresses: which are refused at once, and who made them.
 
 use super::act::Answer;
+use super::caller::Identity;
 use super::channel::{Said, Who};
-use super::datagrams::datagram_without_network;
 use super::process::Broker;
 use super::trial::Trial;
+use crate::linux::lookup::{NAME_PORT, no_network};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SocketType, getsockname, sockopt};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use stockade_policy::{
@@ -20,8 +21,9 @@ use stockade_policy::{
 
 /// Connections that are remembered.
 const MOST: usize = 256;
-pub(super) const NAME_PORT: u16 = 53;
-const NO_NETWORK: &str = "no network is allowed, the sandbox has only its own loopback";
+/// Where lookups are led that nobody answers. Nobody inside can listen there, and what was asked for is heard in the
+/// kernel's word that nobody does.
+const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), NAME_PORT);
 
 /// What is known about the network.
 pub(super) struct Network {
@@ -77,11 +79,12 @@ impl Network {
     }
 
     /// Notes where a connection comes from; who made it, where that is still known and anybody wants to know:
-    /// about who asks for names nothing is kept.
-    fn comes_from(&mut self, number: u64, from: SocketAddr) -> Option<Who> {
+    /// about who asks for names a gateway keeps nothing.
+    fn comes_from(&mut self, number: u64, from: SocketAddr) -> Option<(SocketAddr, Who)> {
         let known = self.connections.iter_mut().rev().find(|connection| connection.number == number)?;
         known.from = Some(from);
-        (known.to.port() != NAME_PORT).then(|| known.who.clone())
+        let is_wanted = known.to.port() != NAME_PORT || matches!(self.kind, Kind::Loopback);
+        is_wanted.then(|| (known.to, known.who.clone()))
     }
 
     /// Who connected from `peer`, or to `destination` last.
@@ -121,32 +124,36 @@ impl Broker {
     pub(super) fn note_origin(&self, number: u64, socket: &OwnedFd) {
         let from = getsockname(socket).ok().and_then(|address| SocketAddr::try_from(address).ok());
         let Some(from) = from.map(canonical) else { return };
-        let who = self.network().comes_from(number, from);
-        if let Some(who) = who {
-            self.say(&Said::Origin { from, who });
+        let known = self.network().comes_from(number, from);
+        if let Some((to, who)) = known {
+            self.say(&Said::Origin { from, to: Some(to), who });
         }
     }
 }
 
 impl Trial<'_> {
-    /// Judges a connection to an internet address. `Err` holds the answer where it is refused here; `Ok` the
-    /// number under which it is remembered, where it is.
-    pub(super) fn judge_internet(&self, socket: &OwnedFd, address: &[u8]) -> Result<Option<u64>, Answer> {
-        let Some(to) = internet_address(address).map(canonical) else { return Ok(None) };
+    /// Judges a connection to an internet address. `Err` holds the answer where it is refused here.
+    pub(super) fn judge_internet(&self, socket: &OwnedFd, address: Vec<u8>) -> Result<Onward, Answer> {
+        let straight = |address| Ok(Onward { address, remembered: None });
+        let Some(to) = internet_address(&address).map(canonical) else { return straight(address) };
         let broker = self.caller.broker;
         let kind = broker.network().kind.clone();
         match kind {
-            Kind::Host => Ok(None),
+            Kind::Host => straight(address),
+            Kind::Loopback if to.port() == NAME_PORT && sends_datagrams(socket) => {
+                let led = if is_loopback(to.ip()) { None } else { same_kind_of_address(&address, NOBODY) };
+                let remembered = Some(broker.network().remember(to, self.who()));
+                Ok(Onward { address: led.unwrap_or(address), remembered })
+            }
             Kind::Loopback => {
                 if !is_loopback(to.ip()) && to.port() != 0 {
                     if sends_datagrams(socket) {
-                        let (kind, refusal) = datagram_without_network(to);
-                        self.record_datagram(kind, to, &refusal, None);
+                        self.record_datagram_without_network(to);
                     } else {
                         self.record(ViolationKind::Connect, to.to_string(), &no_network());
                     }
                 }
-                Ok(None)
+                straight(address)
             }
             Kind::Gateway(judge) => {
                 // Connecting sends nothing where it is about datagrams, and programs do it to put addresses
@@ -159,12 +166,21 @@ impl Trial<'_> {
                     self.turn_away(kind, subject, &refusal, to);
                     return Err(Answer::Refused(Errno::CONNREFUSED));
                 }
-                let who = self.caller.identity();
-                let who = Who { pid: who.pid, session: who.session, program: who.program };
-                Ok(Some(broker.network().remember(to, who)))
+                Ok(Onward { address, remembered: Some(broker.network().remember(to, self.who())) })
             }
         }
     }
+
+    fn who(&self) -> Who {
+        let Identity { pid, session, program } = self.caller.identity();
+        Who { pid, session, program }
+    }
+}
+
+/// Where a connection goes, and the number under which it is remembered, where it is.
+pub(super) struct Onward {
+    pub(super) address: Vec<u8>,
+    pub(super) remembered: Option<u64>,
 }
 
 /// A refusal that nobody can be asked about.
@@ -188,15 +204,6 @@ pub(super) fn sends_datagrams(socket: &OwnedFd) -> bool {
     sockopt::socket_type(socket) == Ok(SocketType::DGRAM)
 }
 
-pub(super) fn no_network() -> Refusal {
-    Refusal {
-        rule: None,
-        reason: NO_NETWORK.into(),
-        suggestion: Some("--allow-domain HOST".into()),
-        grantable: Switch::Refused,
-    }
-}
-
 fn read_plan(file: OwnedFd) -> Result<GatewayPlan, Errno> {
     let file = File::from(file);
     let length = file.metadata().map_err(|_| Errno::IO)?.len();
@@ -217,6 +224,19 @@ pub(super) fn internet_address(bytes: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
+/// An IPv4 address in the form of another one.
+fn same_kind_of_address(like: &[u8], to: SocketAddr) -> Option<Vec<u8>> {
+    let IpAddr::V4(ip) = to.ip() else { return None };
+    let mut address = like.to_vec();
+    address.get_mut(2..4)?.copy_from_slice(&to.port().to_be_bytes());
+    match i32::from(u16::from_ne_bytes(like.get(..2)?.try_into().ok()?)) {
+        libc::AF_INET => address.get_mut(4..8)?.copy_from_slice(&ip.octets()),
+        libc::AF_INET6 => address.get_mut(8..24)?.copy_from_slice(&ip.to_ipv6_mapped().octets()),
+        _ => return None,
+    }
+    Some(address)
+}
+
 /// One spelling for an address: IPv4 in IPv6 clothes is IPv4, and flow and scope do not count.
 pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
@@ -230,7 +250,6 @@ pub(super) fn is_loopback(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
 
     fn who(pid: u32) -> Who {
         Who { pid, session: 1, program: None }
@@ -250,6 +269,10 @@ mod tests {
         six.extend([0; 4]);
         assert_eq!(internet_address(&six).map(canonical), Some(address("127.0.0.1:53")));
         assert_eq!(internet_address(&four[..7]), None);
+        for like in [&four, &six] {
+            let led = same_kind_of_address(like, NOBODY).unwrap();
+            assert_eq!((led.len(), internet_address(&led).map(canonical)), (like.len(), Some(NOBODY)));
+        }
         assert_eq!(internet_address(&[0; 16]), None);
     }
 

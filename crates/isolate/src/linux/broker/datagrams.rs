@@ -5,17 +5,19 @@
 use super::act::Answer;
 use super::caller::Identity;
 use super::channel::{Away, Said, Transport, Who};
-use super::connects::{
-    Kind, NAME_PORT, canonical, internet_address, is_loopback, no_network, sends_datagrams,
-};
+use super::connects::{Kind, canonical, internet_address, is_loopback, sends_datagrams};
 use super::tally::Telling;
 use super::trial::Trial;
+use crate::linux::lookup::{self, NAME_PORT, name_in, no_network};
 use crate::linux::turned_away::NO_DATAGRAMS;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::getsockname;
 use std::net::SocketAddr;
 use stockade_policy::{Refusal, Switch, ViolationKind};
+
+/// As long as a query may be that goes in one datagram.
+const LONGEST_QUERY: usize = 512;
 
 impl Trial<'_> {
     /// Judges a datagram by its address. Those for loopback and for the resolver are many, and are let go
@@ -37,11 +39,14 @@ impl Trial<'_> {
             return Ok(Answer::GoOn);
         }
         if has_gateway {
-            self.record_datagram(ViolationKind::Connect, to, &no_datagrams(), Some(Transport::Udp));
+            self.record_datagram(to, &no_datagrams(), Some(Transport::Udp));
             return Ok(Answer::Refused(Errno::CONNREFUSED));
         }
-        let (kind, refusal) = datagram_without_network(to);
-        self.record_datagram(kind, to, &refusal, None);
+        if to.port() == NAME_PORT {
+            self.record_lookup(to);
+        } else {
+            self.record_datagram_without_network(to);
+        }
         // The kernel knows no way there, and says so.
         Ok(Answer::GoOn)
     }
@@ -56,7 +61,7 @@ impl Trial<'_> {
         let bound = getsockname(socket).ok().and_then(|address| SocketAddr::try_from(address).ok());
         let Some(from) = bound.map(canonical) else { return };
         let Identity { pid, session, program } = self.caller.identity();
-        broker.say(&Said::Origin { from, who: Who { pid, session, program } });
+        broker.say(&Said::Origin { from, to: None, who: Who { pid, session, program } });
     }
 
     /// A socket for echo requests.
@@ -73,15 +78,31 @@ impl Trial<'_> {
         Answer::Refused(Errno::ACCESS)
     }
 
+    /// Records a lookup that is sent with its server's address: what it asks for stands in the caller's memory.
+    fn record_lookup(&self, server: SocketAddr) {
+        let [_, query, length, ..] = self.caller.held.arguments;
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(LONGEST_QUERY);
+        let name = self.caller.memory(query, length).ok().and_then(|query| name_in(&query));
+        let (kind, subject, refusal) = lookup::refused(name, server);
+        let noted = self.note(kind, subject, &refusal);
+        let program = noted.program.as_deref().unwrap_or_default();
+        let telling = self.caller.broker.tally().lookup(&noted.subject, program);
+        match telling {
+            Some(Telling::InFull) => self.caller.broker.say(&Said::Refused(noted)),
+            Some(Telling::AsOneMore) => self.caller.broker.say(&Said::OneMore),
+            None => {}
+        }
+    }
+
+    /// Datagrams come with no network that can be allowed.
+    pub(super) fn record_datagram_without_network(&self, to: SocketAddr) {
+        self.record_datagram(to, &Refusal { suggestion: None, ..no_network() }, None);
+    }
+
     /// Records the first datagram of a program to a destination; more of them are counted.
-    pub(super) fn record_datagram(
-        &self,
-        kind: ViolationKind,
-        to: SocketAddr,
-        refusal: &Refusal,
-        gateway: Option<Transport>,
-    ) {
-        let noted = self.note(kind, subject(kind, to), refusal);
+    fn record_datagram(&self, to: SocketAddr, refusal: &Refusal, gateway: Option<Transport>) {
+        let kind = ViolationKind::Connect;
+        let noted = self.note(kind, format!("{to}/udp"), refusal);
         let program = noted.program.as_deref().unwrap_or_default();
         let telling = self.caller.broker.tally().first_of(kind, &noted.subject, program);
         let away = gateway.map(|over| Away { to, over });
@@ -92,19 +113,6 @@ impl Trial<'_> {
             (Telling::AsOneMore, None) => Said::OneMore,
         });
     }
-}
-
-/// What a datagram is called: a lookup by its server.
-fn subject(kind: ViolationKind, to: SocketAddr) -> String {
-    if kind == ViolationKind::Resolve { to.to_string() } else { format!("{to}/udp") }
-}
-
-/// What a datagram is without any network. Lookups come with one, other datagrams with nothing.
-pub(super) fn datagram_without_network(to: SocketAddr) -> (ViolationKind, Refusal) {
-    if to.port() == NAME_PORT {
-        return (ViolationKind::Resolve, no_network());
-    }
-    (ViolationKind::Connect, Refusal { suggestion: None, ..no_network() })
 }
 
 fn no_datagrams() -> Refusal {

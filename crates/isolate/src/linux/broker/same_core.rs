@@ -155,8 +155,8 @@ impl Kept {
         let children = read(proc, &format!("{by}/task/{by}/children")).unwrap_or_default();
         let children = children.split_whitespace().filter_map(number);
         for started in children.chain(threads_of(proc, by.get())) {
-            let is_narrow =
-                started != self.thread && sched_getaffinity(Some(started)).is_ok_and(|cores| cores.count() == 1);
+            let is_narrow = started != self.thread
+                && sched_getaffinity(Some(started)).is_ok_and(|cores| cores.count() == 1);
             if is_narrow && is_younger(proc, started, self.since) {
                 let _ = sched_setaffinity(Some(started), &self.all);
                 if generations > 0 {
@@ -176,13 +176,16 @@ fn ticks() -> i64 {
 fn is_younger(proc: &OwnedFd, thread: Pid, since: i64) -> bool {
     const STARTED_BEHIND_NAME: usize = 19;
     let told = read(proc, &format!("{}/stat", thread.as_raw_nonzero())).unwrap_or_default();
-    let started = told.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(STARTED_BEHIND_NAME));
+    let started =
+        told.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(STARTED_BEHIND_NAME));
     started.and_then(|ticks| ticks.parse::<i64>().ok()).is_some_and(|ticks| ticks >= since)
 }
 
 fn threads_of(proc: &OwnedFd, process: i32) -> Vec<Pid> {
     let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(tasks) = openat(proc, format!("{process}/task"), directory, Mode::empty()) else { return Vec::new() };
+    let Ok(tasks) = openat(proc, format!("{process}/task"), directory, Mode::empty()) else {
+        return Vec::new();
+    };
     let Ok(entries) = rustix::fs::Dir::read_from(tasks.as_fd()) else { return Vec::new() };
     entries.flatten().filter_map(|entry| number(entry.file_name().to_str().ok()?)).collect()
 }

@@ -3,6 +3,7 @@
 use super::act::Answer;
 use super::call::Follow;
 use super::caller::Base;
+use super::connects::Onward;
 use super::process::Broker;
 use super::resolve::{Led, Place};
 use super::trial::Trial;
@@ -24,11 +25,10 @@ impl Trial<'_> {
         let socket = self.caller.descriptor(socket)?;
         let address = self.address(address, length)?;
         if sockopt::socket_domain(&socket)? != AddressFamily::UNIX {
-            let remembered = match self.judge_internet(&socket, &address) {
-                Ok(remembered) => remembered,
-                Err(answer) => return Ok(answer),
+            return match self.judge_internet(&socket, address) {
+                Ok(onward) => self.patiently(socket, Target::Internet(onward)),
+                Err(answer) => Ok(answer),
             };
-            return self.patiently(socket, Target::Internet { address, remembered });
         }
         let Some(path) = unix_path(&address)? else {
             return self.patiently(socket, Target::Raw(address));
@@ -172,15 +172,15 @@ enum Target {
     Raw(Vec<u8>),
     /// A socket file that was looked at.
     Socket(OwnedFd),
-    /// An internet address, and the number under which the connection is remembered.
-    Internet { address: Vec<u8>, remembered: Option<u64> },
+    /// An internet address.
+    Internet(Onward),
 }
 
 impl Target {
     fn connect(&self, broker: &Broker, socket: &OwnedFd) -> Result<(), Errno> {
         match self {
             Self::Raw(address) => sys::connect_raw(socket, address),
-            Self::Internet { address, remembered } => {
+            Self::Internet(Onward { address, remembered }) => {
                 let connected = sys::connect_raw(socket, address);
                 if let Some(number) = remembered {
                     broker.note_origin(*number, socket);

@@ -109,6 +109,15 @@ impl Tally {
         }
     }
 
+    /// A lookup of a program: resolvers ask more than once, and that is the same lookup. Nothing for those.
+    pub(crate) fn lookup(&mut self, subject: &str, program: &str) -> Option<Telling> {
+        match self.room(ViolationKind::Resolve, (subject, program), 1, Instant::now()) {
+            Room::Yes => Some(Telling::InFull),
+            Room::NotForThis => None,
+            Room::NotForOthers => Some(Telling::AsOneMore),
+        }
+    }
+
     /// The first datagram of a program to a place. One whose sender is not known is taken for one of a known
     /// sender to the same place, where there was one.
     pub(crate) fn datagram(&mut self, subject: &str, sender: Sender<'_>) -> Telling {

@@ -18,8 +18,11 @@ pub(super) fn build(script: &Script, loopback: super::Loopback, control: &OwnedF
     if loopback == super::Loopback::Down {
         sys::raise_loopback().during(Step::Network)?;
     }
-    let Network::Gateway(doors) = &script.network else { return Ok(()) };
-    let reach = sys::lead_everything_to(TRANSPARENT_PORT).during(Step::Gateway)?;
+    let (doors, reach) = match &script.network {
+        Network::Gateway(doors) => (doors, sys::lead_everything_to(TRANSPARENT_PORT).during(Step::Gateway)?),
+        Network::Loopback(doors) => (doors, Reach::Both),
+        Network::Host => return Ok(()),
+    };
     for (number, doors) in doors.chunks(MAX_DOORS).enumerate() {
         open_and_send(doors, number * MAX_DOORS, reach, control)?;
     }

@@ -291,12 +291,17 @@ impl Shared {
     pub(crate) fn enforcement(&self) -> &Enforcement {
         self.standing.get_or_init(|| {
             let mut standing = self.settled.clone();
-            if self.plan.network.gateway().is_some() {
+            if self.has_gateway() {
                 let detail = self.arrivals.detail().into();
                 standing.set(WallLayer::Gateway, LayerState::Enforced { detail });
             }
             standing
         })
+    }
+
+    /// Whether anything leaves, for a gateway to judge.
+    pub(crate) fn has_gateway(&self) -> bool {
+        self.plan.network.gateway().is_some()
     }
 
     /// Where the kernel tells of datagrams that went nowhere.
