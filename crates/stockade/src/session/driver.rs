@@ -28,6 +28,11 @@
 //! it is known, and the shell waits until it was heard: whoever hears it may need the shell's core. With the line
 //! of the next turn it goes on, and tidies up first.
 //!
+//! A duplicate of 0 made in a text (`3<&0`) ends bash 5.2 where it reads its script from 0: it looks for the buffer
+//! of its script there, which it has put aside for as long as a text is read. So a duplicate made before that, in the
+//! line of the turn, brings a buffer back (`<&24`), and the input takes its place as if it were an output, by which
+//! bash leaves buffers alone (`0>&23`).
+//!
 //! The rest of a text is left out by a trap for SIGURG, which sets a DEBUG trap with `extdebug`: every simple
 //! command that would come next is skipped, loops are broken out of, functions and sourced files are returned
 //! from (by status 2), until the driver's own step after the text is about to run. The trap acts only while a
@@ -72,7 +77,7 @@ else \builtin eval ")" || _sk=
 fi
 }'
 \builtin readonly _skT='{
-\builtin eval "$_skB" >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2" 23</dev/null
+\builtin eval "$_skB" <&24 >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2" 23</dev/null
 }'
 \builtin readonly _skQ='{
 {
@@ -116,7 +121,7 @@ fi; done' EXIT
 /// Lets the shell go on, and opens the pipes of the next command, which have this name; a command may have changed
 /// what the shell knew of it.
 pub(super) fn turn(pipes: &str) -> Vec<u8> {
-    format!("\n_sk[4]={pipes};\\builtin eval \"$_skT\"\n").into_bytes()
+    format!("\n_sk[4]={pipes};\\builtin eval \"$_skT\" 24<&0\n").into_bytes()
 }
 
 /// What a command reads.
@@ -139,11 +144,12 @@ pub(super) enum Place {
 /// none can change it in what is run. The command's own files have another name, which it can see.
 pub(super) fn order(name: &str, files: &str, text: &[u8], input: Input) -> (Vec<u8>, Place) {
     let input = match input {
-        Input::Null => "<&23".to_owned(),
-        Input::Pipe => format!("<\"$_skD/{files}.0\""),
+        Input::Null => String::new(),
+        Input::Pipe => format!("23<\"$_skD/{files}.0\""),
     };
-    let rest =
-        format!(" {input} 2>&22 22>&- 23<&-;{{ _sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};}}>&2;}}");
+    let rest = format!(
+        " {input} 0>&23 2>&22 22>&- 23<&- 24<&-;{{ _sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};}}>&2;}}"
+    );
     let mut order = b"{ _sk=(r);\\builtin eval ".to_vec();
     // Without all the quoting of what is too long anyway.
     quote(&text[..text.len().min(ORDER)], &mut order);

@@ -16,3 +16,33 @@ async fn state_is_kept() {
     session.close().await;
     assert!(world.left().is_empty(), "{:?}", world.left());
 }
+
+/// Bash 5.2 ends at that where it reads its script from 0, which is where it is told what to do.
+#[tokio::test]
+async fn the_input_can_be_duplicated() {
+    let world = World::new();
+    let session = world.open().await;
+    sh(&session, "f() { echo f; }; printf 'a\\nb\\n' > lines").await;
+    for (text, out) in [
+        ("exec 3<&0; cat <&3; exec 3<&-; echo over", "over\n"),
+        ("cat lines | while read -r line <&4; do echo \"$line\"; done 4<&0", "a\nb\n"),
+        ("exec 6<&0 0<lines; read -r line; exec 0<&6 6<&-; cat; echo \"$line\"", "a\n"),
+        ("eval '{ cat <&5; } 5<&0'; (exec 7<&0; cat <&7); { cat <&8; } 8<&0 & wait; echo over", "over\n"),
+        ("echo $(cat lines | { cat <&3; } 3<&0)", "a b\n"),
+        ("exec 9<&0", ""),
+        ("read -r line <&9; echo $?; exec 9<&-; f", "1\nf\n"),
+        ("exec 3<&0-; f", "f\n"),
+        (
+            "trap '{ cat <&3; } 3<&0; trap - DEBUG' DEBUG; f; trap '{ cat <&3; } 3<&0' USR1; kill -USR1 $$; f",
+            "f\nf\n",
+        ),
+    ] {
+        let ran = sh(&session, text).await;
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code, ran.restarted()),
+            (out, 0, None),
+            "{text}: {}",
+            ran.stderr
+        );
+    }
+}
