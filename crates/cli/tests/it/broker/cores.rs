@@ -4,11 +4,14 @@ use crate::support::each_caller;
 
 /// Makes many files, looks meanwhile where it may run, and starts programs in between.
 const BUSY: &str = "import os, subprocess, time
-all_cores = os.sched_getaffinity(0)
+def told():
+    with open('/proc/thread-self/status') as status:
+        return [line for line in status if line.startswith('Cpus_allowed:')]
+all_cores, everywhere = os.sched_getaffinity(0), told()
 kept, children = 0, []
 for number in range(3000):
     os.close(os.open(f'f{number}', os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
-    kept += os.sched_getaffinity(0) != all_cores
+    kept += told() != everywhere
     if number % 500 == 499:
         inner = 'import os, time; time.sleep(0.3); print(len(os.sched_getaffinity(0)))'
         children.append(subprocess.Popen(['python3', '-c', inner], stdout=subprocess.PIPE))
@@ -27,6 +30,28 @@ fn a_busy_thread_is_kept_on_a_core_and_let_go_again() {
     });
 }
 
+/// Programs start as many threads as they are told of cores, once.
+#[test]
+fn all_cores_are_told_of_at_any_moment() {
+    each_caller(|world| {
+        let script = "import os, subprocess\n\
+            all_cores = os.sched_getaffinity(0)\n\
+            wrong, answers = 0, []\n\
+            for number in range(2000):\n  \
+            os.close(os.open(f'f{number}', os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))\n  \
+            if number % 50 == 49:\n    \
+            wrong += os.sched_getaffinity(0) != all_cores\n  \
+            if number % 500 == 480:\n    \
+            answers.append(subprocess.run(['nproc'], stdout=subprocess.PIPE).stdout)\n    \
+            orphan = ['sh', '-c', 'mkfifo p; { nproc > p & } & cat p; rm p']\n    \
+            answers.append(subprocess.run(orphan, stdout=subprocess.PIPE).stdout)\n\
+            print(wrong, all(int(answer) == len(all_cores) for answer in answers))\n";
+        let ran = world.run().program(["python3", "-c", script]);
+        ran.exits(0);
+        assert_eq!(ran.out(), "0 True\n", "{ran}");
+    });
+}
+
 #[test]
 fn who_chose_a_core_stays_there() {
     each_caller(|world| {
@@ -41,5 +66,27 @@ fn who_chose_a_core_stays_there() {
         let ran = world.run().program(["python3", "-c", script]);
         ran.exits(0);
         assert_eq!(ran.out(), "True\n", "{ran}");
+    });
+}
+
+/// Also who is kept on a core when it chooses, and what such a thread starts.
+#[test]
+fn nobodys_choice_is_taken_back() {
+    each_caller(|world| {
+        let script = "import os, subprocess, time\n\
+            def make(count):\n  \
+            for number in range(count):\n    \
+            os.close(os.open(f'f{number}', os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))\n\
+            make(500)\n\
+            one = str(max(os.sched_getaffinity(0)))\n\
+            child = subprocess.Popen(['taskset', '-c', one, 'sh', '-c', 'sleep 0.3; nproc'], stdout=subprocess.PIPE)\n\
+            make(500)\n\
+            os.sched_setaffinity(0, [int(one)])\n\
+            make(500)\n\
+            time.sleep(0.3)\n\
+            print(child.communicate()[0], os.sched_getaffinity(0) == {int(one)})\n";
+        let ran = world.run().program(["python3", "-c", script]);
+        ran.exits(0);
+        assert_eq!(ran.out(), "b'1\\n' True\n", "{ran}");
     });
 }

@@ -62,6 +62,8 @@ pub(super) enum Call {
     },
     /// File mask or working directory: what is remembered of them is over.
     Surroundings,
+    /// On which cores somebody runs, and is to run.
+    Cores(Cores),
     Close {
         number: i32,
     },
@@ -86,6 +88,13 @@ pub(super) enum Call {
     /// One the kernel would not understand.
     Invalid,
     Unknown,
+}
+
+/// What somebody does with the cores it may run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cores {
+    Asked,
+    Chosen,
 }
 
 /// Whose mode or attributes change.
@@ -153,6 +162,8 @@ impl Call {
             libc::SYS_unlinkat => Self::Unlink { path: at(a, b), flags: c as i32 },
             libc::SYS_truncate => Self::Truncate { path: here(a), length: b as i64 },
             libc::SYS_umask | libc::SYS_chdir | libc::SYS_fchdir => Self::Surroundings,
+            libc::SYS_sched_getaffinity => Self::Cores(Cores::Asked),
+            libc::SYS_sched_setaffinity => Self::Cores(Cores::Chosen),
             libc::SYS_close => Self::Close { number: a as i32 },
             libc::SYS_connect => Self::Connect { socket: a as i32, address: b, length: c },
             libc::SYS_bind => Self::Bind { socket: a as i32, address: b, length: c },

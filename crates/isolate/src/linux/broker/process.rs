@@ -35,7 +35,7 @@ pub(super) struct Broker {
     pub(super) judge: Judge,
     pub(super) plan: Arc<Plan>,
     /// The first process.
-    init: OwnedFd,
+    pub(super) init: OwnedFd,
     /// The host's /proc, in which held threads have the numbers we are told.
     pub(super) proc: OwnedFd,
     /// /proc/self/fd, for the paths of our own descriptors.

@@ -8,10 +8,13 @@
 //! after its last file.
 //!
 //! What it starts meanwhile inherits the single core. A watcher looks every few milliseconds who that was, and gives
-//! them all cores. Only one thread at a time is kept: two of them might share a core while another one idles.
+//! them all cores. Programs that ask how many there are, to start as many threads, must not be told of one: that call
+//! is held, and lets go of everything before it is answered. Where somebody chooses its cores itself, nobody is kept
+//! any more. Only one thread at a time is kept: two of them might share a core while another one idles.
 
+use super::call::Cores;
 use super::process::Broker;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -41,11 +44,15 @@ pub(super) struct SameCore {
     last: Option<Instant>,
     kept: Option<Kept>,
     watched: Watched,
+    /// Somebody inside chooses where to run, and nothing may take that back.
+    chosen: bool,
 }
 
 /// A thread that may run on one core.
 struct Kept {
     thread: Pid,
+    /// The sandbox's, whose children are those whose parents have ended.
+    first_process: Option<Pid>,
     here: CpuSet,
     all: CpuSet,
     /// In ticks since the machine was started.
@@ -64,18 +71,31 @@ impl Broker {
     /// To be called before a thread is handed a file.
     pub(super) fn keep_on_this_core(self: &Arc<Self>, thread: u32) {
         let mut cores = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
-        cores.count(thread, &self.proc);
-        if cores.files < MANY {
+        cores.count(thread, self);
+        if cores.files < MANY || cores.chosen {
             return;
         }
-        cores.keep(thread);
+        cores.keep(thread, self);
         if cores.kept.is_some() && cores.watched == Watched::No {
             let watched = self.aside(|broker| broker.watch_kept());
             cores.watched = if watched.is_ok() { Watched::Yes } else { Watched::No };
             // Nobody would let go of it.
             if watched.is_err() {
-                cores.let_go(&self.proc);
+                cores.let_go(self);
             }
+        }
+    }
+
+    /// Lets go of everything before a thread learns, or chooses, where it may run.
+    pub(super) fn show_all_cores(&self, to: u32, cores: Cores) {
+        let mut kept = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
+        if cores == Cores::Chosen {
+            kept.chosen = true;
+        }
+        if let Some(before) = kept.let_go(self)
+            && let Some(to) = pid(to)
+        {
+            before.widen(self, to, GENERATIONS);
         }
     }
 
@@ -86,11 +106,11 @@ impl Broker {
             std::thread::sleep(LOOKS);
             let mut cores = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
             if cores.last.is_some_and(|last| last.elapsed() > SOON) {
-                cores.let_go(&self.proc);
+                cores.let_go(self);
             }
             match &cores.kept {
                 Some(kept) => {
-                    kept.widen_what_was_started(&self.proc, kept.thread, GENERATIONS);
+                    kept.widen_all_it_started(self);
                     needed = Instant::now();
                 }
                 None if needed.elapsed() > PATIENCE => {
@@ -104,23 +124,23 @@ impl Broker {
 }
 
 impl SameCore {
-    fn count(&mut self, thread: u32, proc: &OwnedFd) {
+    fn count(&mut self, thread: u32, broker: &Broker) {
         let now = Instant::now();
         let goes_on = self.thread == thread && self.last.is_some_and(|last| now - last < SOON);
         if !goes_on {
-            self.let_go(proc);
+            self.let_go(broker);
             self.files = 0;
         }
         (self.thread, self.last) = (thread, Some(now));
         self.files = self.files.saturating_add(1);
     }
 
-    fn keep(&mut self, thread: u32) {
+    fn keep(&mut self, thread: u32, broker: &Broker) {
         let core = sched_getcpu();
         if self.kept.as_ref().is_some_and(|kept| kept.here.is_set(core)) {
             return;
         }
-        let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) else { return };
+        let Some(thread) = pid(thread) else { return };
         let all = match &self.kept {
             Some(kept) => kept.all,
             None => match sched_getaffinity(Some(thread)) {
@@ -134,34 +154,49 @@ impl SameCore {
         }
         let mut here = CpuSet::new();
         here.set(core);
-        let since = self.kept.as_ref().map_or_else(ticks, |kept| kept.since);
+        let (since, first_process) = match &self.kept {
+            Some(kept) => (kept.since, kept.first_process),
+            None => (ticks(), first_process(broker)),
+        };
         if sched_setaffinity(Some(thread), &here).is_ok() {
-            self.kept = Some(Kept { thread, here, all, since });
+            self.kept = Some(Kept { thread, first_process, here, all, since });
         }
     }
 
-    fn let_go(&mut self, proc: &OwnedFd) {
-        let Some(kept) = self.kept.take() else { return };
+    fn let_go(&mut self, broker: &Broker) -> Option<Kept> {
+        let kept = self.kept.take()?;
         // It may have ended.
         let _ = sched_setaffinity(Some(kept.thread), &kept.all);
-        kept.widen_what_was_started(proc, kept.thread, GENERATIONS);
+        kept.widen_all_it_started(broker);
+        Some(kept)
     }
 }
 
 impl Kept {
-    /// Gives all cores to what a process started since it was kept on one.
-    fn widen_what_was_started(&self, proc: &OwnedFd, by: Pid, generations: usize) {
+    /// Gives all cores to what was started since the thread was kept on one, also where who started it has ended.
+    fn widen_all_it_started(&self, broker: &Broker) {
+        self.widen_started_by(broker, self.thread, GENERATIONS);
+        if let Some(first) = self.first_process {
+            self.widen_started_by(broker, first, GENERATIONS);
+        }
+    }
+
+    fn widen_started_by(&self, broker: &Broker, by: Pid, generations: usize) {
         let by = by.as_raw_nonzero();
-        let children = read(proc, &format!("{by}/task/{by}/children")).unwrap_or_default();
+        let children = read(&broker.proc, &format!("{by}/task/{by}/children")).unwrap_or_default();
         let children = children.split_whitespace().filter_map(number);
-        for started in children.chain(threads_of(proc, by.get())) {
-            let is_narrow = started != self.thread
-                && sched_getaffinity(Some(started)).is_ok_and(|cores| cores.count() == 1);
-            if is_narrow && is_younger(proc, started, self.since) {
-                let _ = sched_setaffinity(Some(started), &self.all);
-                if generations > 0 {
-                    self.widen_what_was_started(proc, started, generations - 1);
-                }
+        for started in children.chain(threads_of(&broker.proc, by.get())) {
+            self.widen(broker, started, generations);
+        }
+    }
+
+    fn widen(&self, broker: &Broker, started: Pid, generations: usize) {
+        let is_narrow =
+            started != self.thread && sched_getaffinity(Some(started)).is_ok_and(|cores| cores.count() == 1);
+        if is_narrow && is_younger(&broker.proc, started, self.since) {
+            let _ = sched_setaffinity(Some(started), &self.all);
+            if generations > 0 {
+                self.widen_started_by(broker, started, generations - 1);
             }
         }
     }
@@ -170,7 +205,7 @@ impl Kept {
 /// Ticks since the machine was started.
 fn ticks() -> i64 {
     let now = clock_gettime(ClockId::Boottime);
-    now.tv_sec * TICKS + i64::from(now.tv_nsec) * TICKS / 1_000_000_000
+    now.tv_sec * TICKS + now.tv_nsec * TICKS / 1_000_000_000
 }
 
 fn is_younger(proc: &OwnedFd, thread: Pid, since: i64) -> bool {
@@ -188,6 +223,15 @@ fn threads_of(proc: &OwnedFd, process: i32) -> Vec<Pid> {
     };
     let Ok(entries) = rustix::fs::Dir::read_from(tasks.as_fd()) else { return Vec::new() };
     entries.flatten().filter_map(|entry| number(entry.file_name().to_str().ok()?)).collect()
+}
+
+fn first_process(broker: &Broker) -> Option<Pid> {
+    let told = read(&broker.proc, &format!("self/fdinfo/{}", broker.init.as_raw_fd()))?;
+    number(told.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim())
+}
+
+fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
 fn number(text: &str) -> Option<Pid> {

@@ -81,6 +81,10 @@ pub(super) fn answer(broker: &Arc<Broker>, held: &Held, granted: &[Subject]) {
             broker.memory().forget();
             Ok(Answer::GoOn)
         }
+        Call::Cores(cores) => {
+            broker.show_all_cores(held.thread, cores);
+            Ok(Answer::GoOn)
+        }
         Call::Close { number } => trial.close(number),
         Call::Connect { socket, address, length } => trial.connect(socket, address, length),
         Call::Bind { socket, address, length } => trial.bind(socket, address, length),
