@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use stockade::{Answer, Explanation, HostExplanation, RealFiles};
+use stockade::{Answer, Explanation, HostExplanation, RealFiles, visible};
 
 /// Says what may be done with each path, and why.
 pub(crate) fn main(args: ExplainArgs) -> ExitCode {
@@ -129,15 +129,15 @@ fn host_text(explanation: &HostExplanation) -> String {
         text.push_str("  its TLS is looked into\n");
     }
     for rule in &explanation.requests {
-        let _ = writeln!(text, "  requests: {rule}");
+        let _ = writeln!(text, "  requests: {}", visible(&rule.to_string()));
     }
     text
 }
 
 fn text(explanation: &Explanation, shown: &[&str]) -> String {
-    let mut text = explanation.asked.display().to_string();
+    let mut text = visible(&explanation.asked.to_string_lossy()).into_owned();
     if explanation.asked != explanation.resolved {
-        let _ = write!(text, " -> {}", explanation.resolved.display());
+        let _ = write!(text, " -> {}", visible(&explanation.resolved.to_string_lossy()));
     }
     text.push('\n');
     for (name, answer) in
@@ -152,12 +152,12 @@ fn text(explanation: &Explanation, shown: &[&str]) -> String {
 
 fn line(text: &mut String, name: &str, answer: &Answer) {
     let verdict = if answer.allowed { "yes" } else { "no" };
-    let _ = writeln!(text, "  {name:8} {verdict:4} {}", answer.reason);
+    let _ = writeln!(text, "  {name:8} {verdict:4} {}", visible(&answer.reason));
     if let Some(rule) = &answer.rule {
-        let _ = writeln!(text, "                rule: {rule}");
+        let _ = writeln!(text, "                rule: {}", visible(&rule.to_string()));
     }
     if let Some(change) = &answer.change {
-        let _ = writeln!(text, "                to change it: {change}");
+        let _ = writeln!(text, "                to change it: {}", visible(change));
     }
 }
 
@@ -182,6 +182,13 @@ mod tests {
         }
         // This one is there.
         assert_eq!(host_hint(Path::new("Cargo.toml")), "");
+    }
+
+    #[test]
+    fn nothing_passes_for_a_line_of_ours() {
+        let mut text = String::new();
+        line(&mut text, "connect", &answer(false, "because\n  connect  yes  it is fine"));
+        assert_eq!(text, "  connect  no   because\\n  connect  yes  it is fine\n");
     }
 
     #[test]

@@ -95,6 +95,10 @@ pub(super) struct Mistake {
 
 /// Reads one line of theirs.
 pub(super) fn read(line: &[u8], now: u64) -> Result<Answer, Mistake> {
+    // The parser would take an array for the members in their order.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err(Mistake { id: None, message: "not an answer: it has to be a JSON object".into() });
+    }
     let said: AnswerLine = serde_json::from_slice(line).map_err(|error| Mistake {
         id: serde_json::from_slice::<serde_json::Value>(line)
             .ok()
@@ -141,6 +145,7 @@ mod tests {
             (&b"nonsense"[..], None),
             (b"", None),
             (b"[]", None),
+            (br#"[3,"once",null]"#, None),
             (b"null", None),
             (b"\xff\xfe", None),
             (br#"{"id":3}"#, Some(3)),

@@ -96,8 +96,11 @@ fn text(items: &[ReviewItem]) -> Option<String> {
     }
     let mut more: Vec<_> = counts.into_iter().filter(|(_, count)| *count > SHOWN).collect();
     more.sort();
-    for (kind, count) in more {
-        let _ = write!(text, "\n  ... and {} more of kind {}", count - SHOWN, name(&kind));
+    for (kind, count) in &more {
+        let _ = write!(text, "\n  ... and {} more of kind {}", count - SHOWN, name(kind));
+    }
+    if !more.is_empty() {
+        text.push_str("\n  (--report FILE lists all of them)");
     }
     Some(text)
 }
@@ -153,6 +156,9 @@ mod tests {
         items.push(item(ReviewKind::Program, "bin/git"));
         let text = text(&items).unwrap();
         assert!(text.contains("31 things") && text.contains("program new bin/git"), "{text}");
-        assert!(text.ends_with("... and 20 more of kind gitHook"), "{text}");
+        assert!(
+            text.ends_with("... and 20 more of kind gitHook\n  (--report FILE lists all of them)"),
+            "{text}"
+        );
     }
 }

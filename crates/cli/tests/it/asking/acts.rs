@@ -195,6 +195,23 @@ fn a_file_that_exists_is_not_created() {
     });
 }
 
+/// `rm -f` of what is not there means nothing.
+#[test]
+fn nobody_is_asked_to_remove_what_is_not_there() {
+    each_caller(|world| {
+        let place = place(world);
+        let absent = place.dir.join("absent");
+        let report = world.base.join("report.json");
+        let run = run(world, &place).with("--report", &report);
+        let tried = tried(run, &[act!["unlink", &absent], act!["rmdir", &absent]], |_| "once");
+        for answer in &tried.answers {
+            answer.errno(&["ENOENT"]);
+        }
+        assert_eq!(tried.questions.len(), 0);
+        assert_eq!(violations(&report), []);
+    });
+}
+
 /// Both names of a move are somebody's business.
 #[test]
 fn a_move_needs_both_answers() {

@@ -90,6 +90,8 @@ impl Trial<'_> {
     pub(super) fn unlink(mut self, path: PathArgument, flags: i32) -> Result<Answer, Errno> {
         let _changes = self.caller.broker.changes();
         let place = self.caller.place(path)?;
+        // Nobody is asked about what is not there, nor told that it was refused: `rm -f` means either.
+        kind_of(&place)?;
         let full = place.full();
         if let Err(answer) = self.judge_change(ViolationKind::Unlink, &place) {
             return Ok(answer);
