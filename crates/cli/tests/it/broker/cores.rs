@@ -52,6 +52,42 @@ fn all_cores_are_told_of_at_any_moment() {
     });
 }
 
+/// Wherever whoever started them has gone: a thread that ended, a parent whose children another process takes in.
+/// That they make files themselves is no sign of anything.
+#[test]
+fn nobody_stays_on_one_core() {
+    each_caller(|world| {
+        let script = "import ctypes, os, subprocess, threading, time\n\
+            started, all_cores = [], len(os.sched_getaffinity(0))\n\
+            ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n\
+            look = ['sh', '-c', ': > $0; sleep 0.6; grep Cpus_allowed: /proc/self/status; nproc']\n\
+            def make(name):\n  \
+            for number in range(300):\n    \
+            os.close(os.open(f'{name}{number}', os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC))\n\
+            def work(name):\n  \
+            make(name)\n  \
+            started.append(subprocess.Popen(look + [name + 'x'], stdout=subprocess.PIPE))\n\
+            for name in 'abc':\n  \
+            thread = threading.Thread(target=work, args=(name,))\n  \
+            thread.start()\n  \
+            thread.join()\n\
+            out, into = os.pipe()\n\
+            if os.fork() == 0:\n  \
+            make('d')\n  \
+            subprocess.Popen(look + ['dx'], stdout=into)\n  \
+            os._exit(0)\n\
+            os.close(into)\n\
+            told = [child.communicate()[0] for child in started] + [os.fdopen(out, 'rb').read()]\n\
+            usual = open('/proc/self/status').read()\n\
+            for answer in told:\n  \
+            status, cores = answer.decode().strip().rsplit('\\n', 1)\n  \
+            print(status in usual, int(cores) == all_cores)\n";
+        let ran = world.run().program(["python3", "-c", script]);
+        ran.exits(0);
+        assert_eq!(ran.out(), "True True\n".repeat(4), "{ran}");
+    });
+}
+
 #[test]
 fn who_chose_a_core_stays_there() {
     each_caller(|world| {

@@ -8,9 +8,10 @@
 //! after its last file.
 //!
 //! What it starts meanwhile inherits the single core. A watcher looks every few milliseconds who that was, and gives
-//! them all cores. Programs that ask how many there are, to start as many threads, must not be told of one: that call
-//! is held, and lets go of everything before it is answered. Where somebody chooses its cores itself, nobody is kept
-//! any more. Only one thread at a time is kept: two of them might share a core while another one idles.
+//! them all cores; when the thread is let go, everybody inside is looked at. Programs that ask how many cores there
+//! are, to start as many threads, must not be told of one: that call is held, and whoever makes it gets all cores
+//! first. Whoever has one core has it from us, as long as nobody inside has chosen any: from then on nobody is kept.
+//! Only one thread at a time is kept: two of them might share a core while another one idles.
 
 use super::call::Cores;
 use super::process::Broker;
@@ -31,8 +32,8 @@ const SOON: Duration = Duration::from_millis(2);
 const LOOKS: Duration = Duration::from_millis(3);
 /// For how long the watcher stays when there is nothing to watch.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// As deep as a process may have started others between two looks.
-const GENERATIONS: usize = 16;
+/// As many threads are looked at in one go.
+const MOST: usize = 4096;
 /// What the kernel counts starts in: hundredths of a second.
 const TICKS: i64 = 100;
 
@@ -43,6 +44,8 @@ pub(super) struct SameCore {
     files: u32,
     last: Option<Instant>,
     kept: Option<Kept>,
+    /// What whoever inherited a single core is to have instead.
+    usual: Option<Usual>,
     watched: Watched,
     /// Somebody inside chooses where to run, and nothing may take that back.
     chosen: bool,
@@ -51,11 +54,15 @@ pub(super) struct SameCore {
 /// A thread that may run on one core.
 struct Kept {
     thread: Pid,
-    /// The sandbox's, whose children are those whose parents have ended.
-    first_process: Option<Pid>,
     here: CpuSet,
     all: CpuSet,
-    /// In ticks since the machine was started.
+}
+
+/// Where threads of the sandbox run.
+#[derive(Clone, Copy)]
+struct Usual {
+    all: CpuSet,
+    /// When the first thread was kept, in ticks since the machine was started: who is older inherited nothing.
     since: i64,
 }
 
@@ -65,37 +72,50 @@ enum Watched {
     #[default]
     No,
     Yes,
+    /// Nobody is kept, and what was started has been seen to once.
+    Quiet,
 }
 
 impl Broker {
     /// To be called before a thread is handed a file.
     pub(super) fn keep_on_this_core(self: &Arc<Self>, thread: u32) {
         let mut cores = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
-        cores.count(thread, self);
+        cores.count(thread);
         if cores.files < MANY || cores.chosen {
             return;
         }
-        cores.keep(thread, self);
+        cores.keep(thread);
         if cores.kept.is_some() && cores.watched == Watched::No {
             let watched = self.aside(|broker| broker.watch_kept());
             cores.watched = if watched.is_ok() { Watched::Yes } else { Watched::No };
             // Nobody would let go of it.
             if watched.is_err() {
-                cores.let_go(self);
+                cores.let_go();
             }
         }
     }
 
-    /// Lets go of everything before a thread learns, or chooses, where it may run.
-    pub(super) fn show_all_cores(&self, to: u32, cores: Cores) {
-        let mut kept = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
-        if cores == Cores::Chosen {
-            kept.chosen = true;
+    /// Gives a thread all cores before it learns, or chooses, where it may run.
+    pub(super) fn show_all_cores(&self, to: u32, what: Cores) {
+        let mut cores = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
+        cores.let_go();
+        let Some(usual) = cores.usual else {
+            cores.chosen |= what == Cores::Chosen;
+            return;
+        };
+        if cores.chosen {
+            return;
         }
-        if let Some(before) = kept.let_go(self)
-            && let Some(to) = pid(to)
-        {
-            before.widen(self, to, GENERATIONS);
+        match what {
+            Cores::Asked => {
+                if let Some(to) = pid(to) {
+                    usual.widen(&self.proc, to);
+                }
+            }
+            Cores::Chosen => {
+                usual.widen_everybody(self);
+                cores.chosen = true;
+            }
         }
     }
 
@@ -106,16 +126,26 @@ impl Broker {
             std::thread::sleep(LOOKS);
             let mut cores = self.cores.lock().unwrap_or_else(PoisonError::into_inner);
             if cores.last.is_some_and(|last| last.elapsed() > SOON) {
-                cores.let_go(self);
+                cores.let_go();
             }
+            let Some(usual) = cores.usual.filter(|_| !cores.chosen) else {
+                cores.watched = Watched::No;
+                return;
+            };
             match &cores.kept {
                 Some(kept) => {
-                    kept.widen_all_it_started(self);
+                    usual.widen_started_by(&self.proc, kept.thread);
                     needed = Instant::now();
+                    cores.watched = Watched::Yes;
                 }
                 None if needed.elapsed() > PATIENCE => {
+                    usual.widen_everybody(self);
                     cores.watched = Watched::No;
                     return;
+                }
+                None if cores.watched == Watched::Yes => {
+                    usual.widen_everybody(self);
+                    cores.watched = Watched::Quiet;
                 }
                 None => {}
             }
@@ -124,18 +154,18 @@ impl Broker {
 }
 
 impl SameCore {
-    fn count(&mut self, thread: u32, broker: &Broker) {
+    fn count(&mut self, thread: u32) {
         let now = Instant::now();
         let goes_on = self.thread == thread && self.last.is_some_and(|last| now - last < SOON);
         if !goes_on {
-            self.let_go(broker);
+            self.let_go();
             self.files = 0;
         }
         (self.thread, self.last) = (thread, Some(now));
         self.files = self.files.saturating_add(1);
     }
 
-    fn keep(&mut self, thread: u32, broker: &Broker) {
+    fn keep(&mut self, thread: u32) {
         let core = sched_getcpu();
         if self.kept.as_ref().is_some_and(|kept| kept.here.is_set(core)) {
             return;
@@ -154,49 +184,57 @@ impl SameCore {
         }
         let mut here = CpuSet::new();
         here.set(core);
-        let (since, first_process) = match &self.kept {
-            Some(kept) => (kept.since, kept.first_process),
-            None => (ticks(), first_process(broker)),
-        };
+        // Before it is narrow: whoever inherits that is younger.
+        let usual = *self.usual.get_or_insert_with(|| Usual { all, since: ticks() });
         if sched_setaffinity(Some(thread), &here).is_ok() {
-            self.kept = Some(Kept { thread, first_process, here, all, since });
+            self.kept = Some(Kept { thread, here, all });
+            self.usual = Some(Usual { all, ..usual });
         }
     }
 
-    fn let_go(&mut self, broker: &Broker) -> Option<Kept> {
-        let kept = self.kept.take()?;
-        // It may have ended.
-        let _ = sched_setaffinity(Some(kept.thread), &kept.all);
-        kept.widen_all_it_started(broker);
-        Some(kept)
+    fn let_go(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            // It may have ended.
+            let _ = sched_setaffinity(Some(kept.thread), &kept.all);
+        }
     }
 }
 
-impl Kept {
-    /// Gives all cores to what was started since the thread was kept on one, also where who started it has ended.
-    fn widen_all_it_started(&self, broker: &Broker) {
-        self.widen_started_by(broker, self.thread, GENERATIONS);
-        if let Some(first) = self.first_process {
-            self.widen_started_by(broker, first, GENERATIONS);
+impl Usual {
+    /// Gives all cores to a thread that inherited a single one.
+    fn widen(&self, proc: &OwnedFd, thread: Pid) {
+        let is_narrow = sched_getaffinity(Some(thread)).is_ok_and(|cores| cores.count() == 1);
+        if is_narrow && is_younger(proc, thread, self.since) {
+            let _ = sched_setaffinity(Some(thread), &self.all);
         }
     }
 
-    fn widen_started_by(&self, broker: &Broker, by: Pid, generations: usize) {
-        let by = by.as_raw_nonzero();
-        let children = read(&broker.proc, &format!("{by}/task/{by}/children")).unwrap_or_default();
-        let children = children.split_whitespace().filter_map(number);
-        for started in children.chain(threads_of(&broker.proc, by.get())) {
-            self.widen(broker, started, generations);
+    /// The same for what the kept thread started, and what those did.
+    fn widen_started_by(&self, proc: &OwnedFd, kept: Pid) {
+        let process = kept.as_raw_nonzero().get();
+        for thread in threads_of(proc, process).into_iter().filter(|thread| *thread != kept) {
+            self.widen(proc, thread);
         }
+        self.widen_below(proc, children_of(proc, process, kept));
     }
 
-    fn widen(&self, broker: &Broker, started: Pid, generations: usize) {
-        let is_narrow =
-            started != self.thread && sched_getaffinity(Some(started)).is_ok_and(|cores| cores.count() == 1);
-        if is_narrow && is_younger(&broker.proc, started, self.since) {
-            let _ = sched_setaffinity(Some(started), &self.all);
-            if generations > 0 {
-                self.widen_started_by(broker, started, generations - 1);
+    /// The same for everybody in the sandbox: parents may have ended, and others have taken their children in.
+    fn widen_everybody(&self, broker: &Broker) {
+        self.widen_below(&broker.proc, first_process(broker).into_iter().collect());
+    }
+
+    /// Who starts somebody is widened first, so that nobody inherits a single core after it was looked for them.
+    fn widen_below(&self, proc: &OwnedFd, mut processes: Vec<Pid>) {
+        let mut looked_at = 0;
+        while let Some(process) = processes.pop() {
+            let process = process.as_raw_nonzero().get();
+            for thread in threads_of(proc, process) {
+                self.widen(proc, thread);
+                processes.extend(children_of(proc, process, thread));
+                looked_at += 1;
+                if looked_at == MOST {
+                    return;
+                }
             }
         }
     }
@@ -236,6 +274,11 @@ fn pid(number: u32) -> Option<Pid> {
 
 fn number(text: &str) -> Option<Pid> {
     Pid::from_raw(text.parse().ok()?)
+}
+
+fn children_of(proc: &OwnedFd, process: i32, thread: Pid) -> Vec<Pid> {
+    let children = read(proc, &format!("{process}/task/{}/children", thread.as_raw_nonzero()));
+    children.unwrap_or_default().split_whitespace().filter_map(number).collect()
 }
 
 fn read(proc: &OwnedFd, name: &str) -> Option<String> {
