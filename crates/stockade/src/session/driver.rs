@@ -4,7 +4,7 @@
 //! part. So little is said: the work is in variables it is given once. Everything is done by keywords,
 //! redirections, assignments and the word `builtin`, which no function or alias of a command's can change
 //! the meaning of; a function of the name `builtin` itself is found after the command that made it, and
-//! removed, and what it may have kept back is said once more.
+//! removed, and what it may have kept back is said once more. One of the name `exec` is removed as well.
 //!
 //! Text that does not parse leaves the parser of bash 5.2 in the middle of it: an open `$(` counts its
 //! delimiters below zero, and the next quote that is read is written in front of their array, which ends the
@@ -30,8 +30,17 @@
 //!
 //! A duplicate of 0 made in a text (`3<&0`) ends bash 5.2 where it reads its script from 0: it looks for the buffer
 //! of its script there, which it has put aside for as long as a text is read. So a duplicate made before that, in the
-//! line of the turn, brings a buffer back (`<&24`), and the input takes its place as if it were an output, by which
-//! bash leaves buffers alone (`0>&23`).
+//! line of the turn, brings a buffer back (`<&49`), and the input takes its place as if it were an output, by which
+//! bash leaves buffers alone (`0>&44`).
+//!
+//! What a redirection replaces, bash keeps at the first free descriptor from 10 on, where a text that takes the number
+//! for itself would write over it; where a descriptor is duplicated, at the first one above that. So everything here
+//! is opened at a high number, duplicated from there, and closed there by `exec`, for which nothing is kept:
+//! descriptors from 40 to 59 are the driver's, all others the text's.
+//!
+//! Some errors (`declare -i n=08`, `a[1/0]=x`) have bash leave everything it is in and read on in its script. Who
+//! waits for the end sees the command's pipes closed then, and nothing said; the line of [`fallen_out`] has the shell
+//! say it.
 //!
 //! The rest of a text is left out by a trap for SIGURG, which sets a DEBUG trap with `extdebug`: every simple
 //! command that would come next is skipped, loops are broken out of, functions and sourced files are returned
@@ -49,35 +58,24 @@ const ORDER: usize = 256;
 ///
 /// `_skT` is a turn from its beginning on, `_skB` the part of it that has the pipes. The elements of `_sk` are
 /// the order, `r` while the text runs, or its status; the name of the turn, once the text is over; what shows
-/// that `builtin` is what it was; what let the shell go on; the name of the pipes; the shell's options while the rest is left out.
+/// that `builtin` is what it was; what let the shell go on; the name of the pipes; the shell's options while the rest
+/// is left out; a long text.
 pub(super) fn prelude(place: &Path) -> Vec<u8> {
     const DRIVER: &str = r#"
 \builtin readonly _skB='{
 _sk=()
 \builtin read -r -N 256 "_sk[0]" && \builtin eval "${_sk[0]}"
-\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
-{
-\builtin read -r -N 1 "_sk[3]"
-if ! { \builtin printf -v "_sk[2]" 1 && [[ ${_sk[2]-} ]]; }; then
-_sk[2]=:$BASHOPTS:
-POSIXLY_CORRECT=
-\unset -f builtin
-\unset POSIXLY_CORRECT
-if [[ ${_sk[2]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
-if [[ ${_sk[2]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
-\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
-fi
-} >&2
-if [[ -o posix ]]; then _sk=
-elif [[ $- == *e* ]]; then
-\builtin set +e
-\builtin eval ")" || _sk=
-\builtin set -e
-else \builtin eval ")" || _sk=
-fi
+@END@
+}'
+\builtin readonly _skE='{
+\builtin trap - DEBUG
+@END@
 }'
 \builtin readonly _skT='{
-\builtin eval "$_skB" <&24 >"$_skD/${_sk[4]}.1" 22>"$_skD/${_sk[4]}.2" 23</dev/null
+{
+\exec 41>&- 49<&-
+\builtin eval "$_skB"
+} <&49 41>"$_skD/${_sk[4]}.1" 42>"$_skD/${_sk[4]}.2" 1>&41
 }'
 \builtin readonly _skQ='{
 {
@@ -112,16 +110,46 @@ for ((_sk[1] = 0; _sk[1] < 256; _sk[1]++)); do if [[ ${_sk[1]} != [1-9] && -S /p
 fi; done' EXIT
 \builtin printf 'H\0' >&0
 "#;
+    // Says the end, waits until that was heard, and tidies up.
+    const END: &str = r#"\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
+{
+\builtin read -r -N 1 "_sk[3]"
+\builtin unset -f exec
+if ! { \builtin printf -v "_sk[2]" 1 && [[ ${_sk[2]-} ]]; }; then
+_sk[2]=:$BASHOPTS:
+POSIXLY_CORRECT=
+\unset -f builtin
+\unset POSIXLY_CORRECT
+if [[ ${_sk[2]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
+if [[ ${_sk[2]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
+fi
+} >&2
+if [[ -o posix ]]; then _sk=
+elif [[ $- == *e* ]]; then
+\builtin set +e
+\builtin eval ")" || _sk=
+\builtin set -e
+else \builtin eval ")" || _sk=
+fi"#;
     let mut text = br"\builtin readonly _skD=".to_vec();
     quote(place.as_os_str().as_bytes(), &mut text);
-    text.extend_from_slice(DRIVER.as_bytes());
+    text.extend_from_slice(DRIVER.replace("@END@", END).as_bytes());
     text
 }
 
 /// Lets the shell go on, and opens the pipes of the next command, which have this name; a command may have changed
 /// what the shell knew of it.
 pub(super) fn turn(pipes: &str) -> Vec<u8> {
-    format!("\n_sk[4]={pipes};\\builtin eval \"$_skT\" 24<&0\n").into_bytes()
+    format!("\n_sk[4]={pipes};\\builtin eval \"$_skT\" 49<&0\n").into_bytes()
+}
+
+/// Has a shell say the end that an error has brought out of a text, and out of the turn of this name. The first line
+/// is for one that has said it already. One that has the turn's name from its order, or still has the pipes', says
+/// nothing: it could not begin its turn (`set -r`), and took the order for a part of its script.
+pub(super) fn fallen_out(name: &str) -> Vec<u8> {
+    let say = "[[ ${_sk[2]-} ]] || \\builtin eval \"$_skE\"";
+    format!("\n_sk=(\"$?\" {name} \"${{_sk[1]-}}${{_sk[4]-}}\");{say}\n").into_bytes()
 }
 
 /// What a command reads.
@@ -144,21 +172,20 @@ pub(super) enum Place {
 /// none can change it in what is run. The command's own files have another name, which it can see.
 pub(super) fn order(name: &str, files: &str, text: &[u8], input: Input) -> (Vec<u8>, Place) {
     let input = match input {
-        Input::Null => String::new(),
-        Input::Pipe => format!("23<\"$_skD/{files}.0\""),
+        Input::Null => "/dev/null".to_owned(),
+        Input::Pipe => format!("\"$_skD/{files}.0\""),
     };
-    let rest = format!(
-        " {input} 0>&23 2>&22 22>&- 23<&- 24<&-;{{ _sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};}}>&2;}}"
-    );
-    let mut order = b"{ _sk=(r);\\builtin eval ".to_vec();
+    let rest =
+        format!(";}} 44<{input} 0>&44 2>&42;{{ _sk=(\"$?\");\\builtin trap - DEBUG;_sk[1]={name};}}>&2;}}");
+    const BEGIN: &[u8] = b"{ _sk[0]=r;{ \\exec 42>&- 44<&-;\\builtin eval ";
+    let mut order = BEGIN.to_vec();
     // Without all the quoting of what is too long anyway.
     quote(&text[..text.len().min(ORDER)], &mut order);
     let place = if order.len() + rest.len() <= ORDER { Place::Here } else { Place::InFile };
     if place == Place::InFile {
-        order = format!(
-            "{{ _sk=(r);IFS= \\builtin read -r -d \"\" \"_sk[1]\" <\"$_skD/{files}.c\";\\builtin eval \"${{_sk[1]}}\""
-        )
-        .into_bytes();
+        order = format!("{{ _sk[0]=r;IFS= \\builtin read -r -d \"\" \"_sk[6]\" <\"$_skD/{files}.c\";")
+            .into_bytes();
+        order.extend_from_slice(b"{ \\exec 42>&- 44<&-;\\builtin eval \"${_sk[6]}\"");
     }
     order.extend_from_slice(rest.as_bytes());
     order.resize(ORDER, b' ');

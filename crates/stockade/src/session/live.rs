@@ -82,6 +82,8 @@ pub(super) struct Live {
     pub(super) ending: Vec<Process>,
     /// The shell itself was told to end, so that nothing more can be run in it.
     pub(super) shell_told: bool,
+    /// The shell was told to say the end where an error had brought it out of the text.
+    picked_up: bool,
     /// The shell did not do as it was told, and was ended.
     pub(super) given_up: Option<Begun>,
     /// How it ends whatever the shell says.
@@ -194,6 +196,7 @@ impl Live {
             stopping: None,
             ending: Vec::new(),
             shell_told: false,
+            picked_up: false,
             given_up: None,
             forced: None,
             truncated: false,
@@ -289,7 +292,12 @@ impl Live {
             }
             Woken::Side(event) => self.tell(*event),
             Woken::Opened => self.entry = None,
-            Woken::Output => self.queue.extend(self.output.iter_mut().flat_map(Output::take)),
+            Woken::Output => {
+                self.queue.extend(self.output.iter_mut().flat_map(Output::take));
+                if self.output.as_ref().is_some_and(Output::was_left) {
+                    self.pick_up();
+                }
+            }
             Woken::Cancel(signal) => self.cancel(signal),
             Woken::Deadline => self.time_out(),
             Woken::Unready => {
@@ -307,9 +315,11 @@ impl Live {
             }
             Woken::Look => {
                 self.look = Instant::now() + LOOK;
-                if self.unready.is_none() && self.seat.shell.as_ref().is_some_and(Shell::waits) {
+                if self.seat.shell.as_ref().is_some_and(Shell::waits) {
+                    // Something it left running may have its output open.
+                    self.pick_up();
                     // Its next word may be on its way.
-                    self.unready = Some(Instant::now() + LOOK);
+                    self.unready.get_or_insert_with(|| Instant::now() + LOOK);
                 }
             }
             Woken::Stopping => self.press_on(),
@@ -320,6 +330,15 @@ impl Live {
                 self.stage = Stage::Draining(exit);
             }
         }
+    }
+
+    /// Has a shell say the end that an error has brought out of the text.
+    fn pick_up(&mut self) {
+        let fallen_out = |shell: &&mut Shell| !self.picked_up && shell.waits() && !shell.channel.has_unread();
+        let Some(shell) = self.seat.shell.as_mut().filter(fallen_out) else { return };
+        self.picked_up = true;
+        // One that does not take it has ended, which shows by itself.
+        let _ = shell.channel.say(&driver::fallen_out(&self.name));
     }
 
     /// Hears what the shell has said already.

@@ -46,3 +46,50 @@ async fn the_input_can_be_duplicated() {
         );
     }
 }
+
+/// They have bash leave everything it is in.
+#[tokio::test]
+async fn errors_that_end_a_text_end_it_at_once() {
+    let world = World::new();
+    let session = world.open().await;
+    sh(&session, "f() { echo f; }").await;
+    for text in [
+        "declare -i n=08; echo no",
+        "m=08; a=(1 2 3); echo \"${a[m]}\"; echo no",
+        "a[1/0]=3; echo no",
+        "g() { local -i x=1/0; echo no; }; g || echo no; echo no",
+        "if true; then eval 'printf -v \"a[1/0]\" x'; fi; echo no",
+        "read \"a[08]\" <<< x; echo no",
+        "sleep 5 & declare -ia x=(1/0); echo no",
+        "trap 'echo debug >&2' DEBUG; a[1/0]=3; echo no",
+        &format!("a[1/0]=3; echo no #{}", "x".repeat(500)),
+    ] {
+        let begun = std::time::Instant::now();
+        let ran = sh(&session, text).await;
+        let (out, errors) = (ran.stdout.as_str(), &ran.stderr);
+        assert_eq!((out, ran.code, ran.restarted()), ("", 1, None), "{text}: {errors}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(3), "{text}");
+        assert_eq!(sh(&session, "f").await.stdout, "f\n", "{text}");
+    }
+}
+
+/// Those that bash would put aside somewhere between are the driver's business.
+#[tokio::test]
+async fn descriptors_are_the_texts_own() {
+    let world = World::new();
+    let session = world.open().await;
+    for number in [3, 9, 10, 11, 12, 13, 14, 22, 23, 24, 25, 26, 27, 28, 39, 60, 99, 200, 255] {
+        let text = format!(
+            "exec {number}>log; echo here >&{number}; flock -n {number} && echo locked; exec {number}>&-; cat log"
+        );
+        let ran = sh(&session, &text).await;
+        let (out, errors) = (ran.stdout.as_str(), &ran.stderr);
+        assert_eq!((out, ran.code, ran.restarted()), ("locked\nhere\n", 0, None), "{text}: {errors}");
+    }
+    let ran =
+        sh(&session, "for i in {3..39} {60..70}; do eval \"exec $i>&-\"; done; exec {own}>log; echo $own")
+            .await;
+    assert_eq!((ran.stdout.as_str(), ran.restarted()), ("10\n", None), "{}", ran.stderr);
+    let ran = sh(&session, "echo kept >&$own; exec {own}>&-; cat log; ls /proc/self/fd").await;
+    assert_eq!((ran.stdout.as_str(), ran.restarted()), ("kept\n0\n1\n2\n3\n", None), "{}", ran.stderr);
+}

@@ -87,7 +87,7 @@ async fn an_order_that_somebody_else_takes_is_missed() {
     let session = world.open().await;
     let mut missed = 0;
     for pause in [0, 300, 0, 300] {
-        let find = "for fd in {10..30}; do [[ -S /proc/self/fd/$fd ]] && break; done";
+        let find = "for fd in {40..60}; do [[ -S /proc/self/fd/$fd ]] && break; done";
         sh(&session, &format!("{find}; (timeout 20 cat <&$fd >/dev/null) & sleep 0.2")).await;
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let begun = Instant::now();
@@ -113,7 +113,7 @@ async fn an_order_that_somebody_else_takes_is_missed() {
 async fn what_a_command_says_by_itself_does_not_hide_its_end() {
     let world = World::new();
     let session = world.open().await;
-    let find = "for fd in {10..30}; do [[ -S /proc/self/fd/$fd ]] && break; done";
+    let find = "for fd in {40..60}; do [[ -S /proc/self/fd/$fd ]] && break; done";
     for word in ["0\\n", "E", "Edeclare -a _sk=", "H\\0S", "X"] {
         let ran = sh(&session, &format!("{find}; echo seen; printf '{word}' >&$fd; (exit 3)")).await;
         assert_eq!((ran.stdout.as_str(), ran.code, ran.restarted()), ("seen\n", 3, None), "{word}");

@@ -167,7 +167,7 @@ fn a_shell_that_takes_no_orders_is_given_up() {
         };
         given_up("set -n");
         // Somebody else reads the next one.
-        let find = "for fd in {10..30}; do [[ -S /proc/self/fd/$fd ]] && break; done";
+        let find = "for fd in {40..60}; do [[ -S /proc/self/fd/$fd ]] && break; done";
         session.exec().shell(&format!("{find}; (timeout 20 cat <&$fd >/dev/null) & sleep 0.2")).exits(0);
         // It may be found out before, when the shell is asked what it would take along, or be the quicker one.
         let ran = session.exec().shell("echo here");
