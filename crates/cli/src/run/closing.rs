@@ -16,11 +16,27 @@ pub(super) struct Program<'a> {
     pub(super) name: &'a str,
     /// Said where it is not found.
     pub(super) not_found_hint: Option<&'a str>,
+    pub(super) hints: Hints,
+}
+
+/// What the options that hints name are options of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hints {
+    /// The command that was given.
+    ThisRun,
+    /// The one that made the session: it keeps its policy.
+    NewSession,
 }
 
 /// Says how it ended, where that is not the command's own business, and what was refused.
-pub(crate) fn say(voice: Voice, program: &str, limits: &Limits, outcome: &Outcome, ignored: &IgnoreList) {
-    say_of(voice, &Program { name: program, not_found_hint: None }, limits, outcome, ignored);
+pub(crate) fn say(
+    voice: Voice,
+    (name, hints): (&str, Hints),
+    limits: &Limits,
+    outcome: &Outcome,
+    ignored: &IgnoreList,
+) {
+    say_of(voice, &Program { name, not_found_hint: None, hints }, limits, outcome, ignored);
 }
 
 /// Whether the last words wait for whoever reads slowly.
@@ -39,7 +55,7 @@ pub(super) fn say_of(
     outcome: &Outcome,
     ignored: &IgnoreList,
 ) {
-    let Program { name, not_found_hint } = program;
+    let Program { name, not_found_hint, hints } = program;
     match outcome.exit {
         Exit::NotStarted { errno: libc::ENOENT } => {
             let hint = not_found_hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
@@ -49,9 +65,9 @@ pub(super) fn say_of(
             } else {
                 "command not found"
             };
-            voice.error(format!("{name}: {what}{hint}"));
+            voice.error(format!("{}: {what}{hint}", visible(name)));
         }
-        Exit::NotStarted { errno } => voice.error(format!("{name}: {}", words_for(errno))),
+        Exit::NotStarted { errno } => voice.error(format!("{}: {}", visible(name), words_for(errno))),
         Exit::TimedOut => {
             let limit = limits.max_execution_time.unwrap_or(outcome.duration_ms);
             voice.error(format!("timed out after {} s", format_seconds(limit)));
@@ -67,7 +83,8 @@ pub(super) fn say_of(
         |violation: &&Violation| outcome.exit == Exit::TimedOut && violation.kind == ViolationKind::Limit;
     let (hidden, shown): (Vec<&Violation>, Vec<&Violation>) =
         outcome.violations.iter().filter(|violation| !told(violation)).partition(|one| ignored.hides(one));
-    let refused = Refused { shown: &shown, hidden: hidden.len(), more: outcome.more_violations };
+    let refused =
+        Refused { shown: &shown, hidden: hidden.len(), more: outcome.more_violations, hints: *hints };
     if let Some(text) = refused.text() {
         voice.closing(text);
     } else if let Some(reason) = &outcome.blocked_reason
@@ -95,12 +112,13 @@ struct Refused<'a> {
     hidden: usize,
     /// How many nobody kept one by one.
     more: u64,
+    hints: Hints,
 }
 
 impl Refused<'_> {
     /// Each refusal, why, and how to allow it; nothing where nothing was refused.
     fn text(&self) -> Option<String> {
-        let Self { shown, hidden, more } = self;
+        let Self { shown, hidden, more, hints } = self;
         let mut text = match (shown.len() as u64 + more, hidden) {
             (0, 0) => return None,
             (0, 1) => return Some("1 act was refused, which the settings ignore".to_owned()),
@@ -118,6 +136,9 @@ impl Refused<'_> {
         }
         if *hidden > 0 {
             let _ = write!(text, "\n  {hidden} more, which the settings ignore");
+        }
+        if *hints == Hints::NewSession && shown.iter().any(|violation| violation.suggestion.is_some()) {
+            text.push_str("\n  (hints are for `stockade sessions new`: a session keeps its policy)");
         }
         Some(text)
     }
@@ -180,7 +201,21 @@ mod tests {
     }
 
     fn text(shown: &[Violation], hidden: usize, more: u64) -> String {
-        Refused { shown: &shown.iter().collect::<Vec<_>>(), hidden, more }.text().unwrap_or_default()
+        let shown = &shown.iter().collect::<Vec<_>>();
+        Refused { shown, hidden, more, hints: Hints::ThisRun }.text().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_session_keeps_its_policy() {
+        let violation = violation("/x");
+        let text = |shown: &Violation| {
+            Refused { shown: &[shown], hidden: 0, more: 0, hints: Hints::NewSession }.text().unwrap()
+        };
+        assert!(
+            text(&violation).ends_with("(hints are for `stockade sessions new`: a session keeps its policy)")
+        );
+        let without = Violation { suggestion: None, ..violation.clone() };
+        assert!(!text(&without).contains("sessions new"));
     }
 
     #[test]

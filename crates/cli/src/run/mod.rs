@@ -28,7 +28,7 @@ use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use asking::{Asking, Others};
 use closing::Program;
-pub(crate) use closing::{haste_of, say as say_closing};
+pub(crate) use closing::{Hints, haste_of, say as say_closing};
 use events::{EventLog, EventsPlace};
 pub(crate) use raw::{Raw, is_wanted as raw_is_wanted};
 pub(crate) use reloads::{Reloads, When};
@@ -335,7 +335,8 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
             if let Some(report) = report {
                 report.write(&outcome)?;
             }
-            let program = Program { name: &name, not_found_hint: not_found_hint.as_deref() };
+            let not_found_hint = not_found_hint.as_deref();
+            let program = Program { name: &name, not_found_hint, hints: Hints::ThisRun };
             for notice in said {
                 match notice.weight {
                     NoticeWeight::Warning => voice.error(visible(&notice.text)),

@@ -383,6 +383,22 @@ fn f27_devices() {
 }
 
 #[test]
+fn a_device_that_is_refused_is_on_record() {
+    each_caller(|world| {
+        let (path, report) = (world.ws.join("null"), world.base.join("report.json"));
+        let run = world.run().with("--report", &report);
+        run.batch([act!["mknod", &path, "char", "1", "3"]])[0].errno(&["EPERM"]);
+        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+        let told = &report["violations"][0];
+        assert_eq!(
+            (&told["kind"], &told["subject"]),
+            (&"create".into(), &path.to_str().into()),
+            "{report:#}"
+        );
+    });
+}
+
+#[test]
 fn f27_only_devices_among_devices() {
     each_caller(|world| {
         let made = "echo x > /dev/zz; mkdir /dev/d; ln -s /etc/passwd /dev/l; mv /dev/shm/f /dev/f; ls /dev";

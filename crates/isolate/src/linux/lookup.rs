@@ -31,7 +31,11 @@ pub(crate) fn name_in(query: &[u8]) -> Option<String> {
                 if !name.is_empty() {
                     name.push('.');
                 }
-                name.push_str(&label.escape_ascii().to_string().to_ascii_lowercase());
+                // Nobody looks up anything else, and it would be read for something else.
+                if !label.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+                    return None;
+                }
+                name.push_str(&String::from_utf8_lossy(label).to_ascii_lowercase());
                 rest = after;
             }
             _ => return None,
@@ -94,11 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn odd_bytes_are_shown_and_nothing_is_advised_about_them() {
+    fn what_no_host_is_called_is_no_name() {
         let server = "8.8.8.8:53".parse().unwrap();
-        let odd = name_in(&query(b"\x04a\x1b[m\0"));
-        assert_eq!(odd.as_deref(), Some("a\\x1b[m"));
-        assert_eq!(refused(odd, server).2.suggestion, None);
+        for odd in [&b"\x04a\x1b[m\0"[..], b"\x06a.test\0", b"\x03a b\0", b"\x02\xc3\xa4\0", b"\x03a\\b\0"] {
+            assert_eq!(name_in(&query(odd)), None, "{odd:?}");
+        }
+        assert_eq!(name_in(&query(b"\x05_ldap\x01a\0")).as_deref(), Some("_ldap.a"));
         let (kind, subject, refusal) = refused(Some("example.org".to_owned()), server);
         assert_eq!((kind, subject.as_str()), (ViolationKind::Resolve, "example.org"));
         assert_eq!(refusal.suggestion.as_deref(), Some("--allow-domain example.org"));

@@ -22,10 +22,12 @@ const ORGANISATION: [&str; 2] = ["/etc/stockade", "/etc/claude-code"];
 
 static SYSTEM: LazyLock<System> = LazyLock::new(data::system);
 
-fn is_systems(directory: &Path) -> bool {
+/// Whether opening this would open a directory of the system. A file below one that is written is opened alone.
+fn is_systems(subject: &Path, kind: ViolationKind) -> bool {
     let System { never_workspace, never_workspace_below, .. } = &*SYSTEM;
-    never_workspace.iter().any(|one| directory == Path::new(one))
-        || never_workspace_below.iter().any(|one| directory.starts_with(one))
+    let is_below = || never_workspace_below.iter().any(|one| subject.starts_with(one));
+    never_workspace.iter().chain(never_workspace_below).any(|one| subject == Path::new(one))
+        || kind != ViolationKind::Write && is_below()
 }
 
 impl Judge {
@@ -110,11 +112,11 @@ impl Judge {
         if ORGANISATION.iter().any(|one| path.starts_with(one)) {
             return protected(None, "the organisation's settings are not changed from inside");
         }
-        if kind != ViolationKind::Write && is_systems(subject) {
+        if is_systems(subject, kind) {
             return Refusal { suggestion: None, ..plain(SYSTEMS, String::new()) };
         }
         // A home, a repository: nobody should be led to open all of it for one name.
-        if kind != ViolationKind::Write && self.table.descend(subject, FileKind::Directory).protected_root {
+        if self.table.descend(subject, FileKind::Directory).protected_root {
             return Refusal { suggestion: None, ..plain(WHOLE, String::new()) };
         }
         plain("no allowWrite rule covers it", option("--allow-write", subject))

@@ -66,6 +66,8 @@ impl Draft {
             }
             if let Some(reason) = CommandPattern::futile(text) {
                 self.warn(format!("{key} {text:?} fits no command: {reason}"));
+                // It might, read in another way than whoever wrote it has been told now.
+                continue;
             }
             let mut rule = self.quote(voice, &key, "");
             rule.text = format!("excludedCommands {text}");

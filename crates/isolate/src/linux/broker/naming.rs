@@ -49,7 +49,7 @@ impl Trial<'_> {
         let naming = match kind {
             FileType::RegularFile => Naming::File,
             FileType::Fifo | FileType::Socket => Naming::Special,
-            _ => return Err(Errno::PERM),
+            _ => return self.refuse_device(path),
         };
         let _changes = self.caller.broker.changes();
         let place = self.caller.place(path)?;
@@ -63,6 +63,18 @@ impl Trial<'_> {
             mknodat(&place.directory, &place.name, kind, Mode::from_raw_mode(mode & 0o7777), 0)?;
             Ok(Answer::DONE)
         }))
+    }
+
+    fn refuse_device(mut self, path: PathArgument) -> Result<Answer, Errno> {
+        let place = self.caller.place(path)?;
+        let refusal = Refusal {
+            rule: None,
+            reason: "no devices are made inside".into(),
+            suggestion: None,
+            grantable: Switch::Refused,
+        };
+        let refused = self.refuse(ViolationKind::Create, &place.full(), refusal, Errno::PERM);
+        Ok(refused.err().unwrap_or(Answer::Refused(Errno::PERM)))
     }
 
     pub(super) fn symlink(mut self, target: u64, path: PathArgument) -> Result<Answer, Errno> {

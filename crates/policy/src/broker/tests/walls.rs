@@ -27,6 +27,7 @@ fn the_rule_behind_a_wall() {
         ("/etc/hosts", Write, "", "--allow-write /etc/hosts", may),
         // Nothing less than the whole directory would do, and that is the system's.
         ("/etc/new", Create, "", "", may),
+        ("/etc", Write, "", "", may),
         ("/etc/hosts", Unlink, "", "", may),
         ("/RAN", Unlink, "", "", may),
         // Nor the whole home.

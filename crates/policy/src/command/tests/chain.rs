@@ -207,8 +207,10 @@ fn what_cannot_be_meant_is_an_error() {
         "docker $X",
         "docker\\nps",
         "docker\u{a0}ps",
+        "docker\\n*",
     ] {
         let policy = policy(&format!(r#"{{"excludedCommands": ["{text}"]}}"#));
+        assert!(policy.commands.excluded.is_empty(), "{text}");
         let told = policy.notices().iter().any(|notice| notice.text.contains("fits no command"));
         assert!(told, "{text}: {:?}", policy.notices());
     }
