@@ -54,6 +54,29 @@ use std::path::Path;
 /// The size of an order. Longer texts go through a file, which the shell reads in one go, too.
 const ORDER: usize = 256;
 
+/// Says the end, waits until that was heard, and tidies up.
+const END: &str = r#"\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
+{
+\builtin read -r -N 1 "_sk[3]"
+\builtin unset -f exec
+if ! { \builtin printf -v "_sk[2]" 1 && [[ ${_sk[2]-} ]]; }; then
+_sk[2]=:$BASHOPTS:
+POSIXLY_CORRECT=
+\unset -f builtin
+\unset POSIXLY_CORRECT
+if [[ ${_sk[2]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
+if [[ ${_sk[2]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
+\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
+fi
+} >&2
+if [[ -o posix ]]; then _sk=
+elif [[ $- == *e* ]]; then
+\builtin set +e
+\builtin eval ")" || _sk=
+\builtin set -e
+else \builtin eval ")" || _sk=
+fi"#;
+
 /// What a shell is told first. `place` is the directory of its pipes, inside.
 ///
 /// `_skT` is a turn from its beginning on, `_skB` the part of it that has the pipes. The elements of `_sk` are
@@ -65,10 +88,6 @@ pub(super) fn prelude(place: &Path) -> Vec<u8> {
 \builtin readonly _skB='{
 _sk=()
 \builtin read -r -N 256 "_sk[0]" && \builtin eval "${_sk[0]}"
-@END@
-}'
-\builtin readonly _skE='{
-\builtin trap - DEBUG
 @END@
 }'
 \builtin readonly _skT='{
@@ -110,28 +129,6 @@ for ((_sk[1] = 0; _sk[1] < 256; _sk[1]++)); do if [[ ${_sk[1]} != [1-9] && -S /p
 fi; done' EXIT
 \builtin printf 'H\0' >&0
 "#;
-    // Says the end, waits until that was heard, and tidies up.
-    const END: &str = r#"\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
-{
-\builtin read -r -N 1 "_sk[3]"
-\builtin unset -f exec
-if ! { \builtin printf -v "_sk[2]" 1 && [[ ${_sk[2]-} ]]; }; then
-_sk[2]=:$BASHOPTS:
-POSIXLY_CORRECT=
-\unset -f builtin
-\unset POSIXLY_CORRECT
-if [[ ${_sk[2]} == *:expand_aliases:* ]]; then \builtin shopt -s expand_aliases; fi
-if [[ ${_sk[2]} != *:inherit_errexit:* ]]; then \builtin shopt -u inherit_errexit; fi
-\builtin printf "\0E%s\1%s\1%s\0" >&0 "${_sk@A}" "${PWD-}" "${_sk[1]-}"
-fi
-} >&2
-if [[ -o posix ]]; then _sk=
-elif [[ $- == *e* ]]; then
-\builtin set +e
-\builtin eval ")" || _sk=
-\builtin set -e
-else \builtin eval ")" || _sk=
-fi"#;
     let mut text = br"\builtin readonly _skD=".to_vec();
     quote(place.as_os_str().as_bytes(), &mut text);
     text.extend_from_slice(DRIVER.replace("@END@", END).as_bytes());
@@ -148,8 +145,11 @@ pub(super) fn turn(pipes: &str) -> Vec<u8> {
 /// is for one that has said it already. One that has the turn's name from its order, or still has the pipes', says
 /// nothing: it could not begin its turn (`set -r`), and took the order for a part of its script.
 pub(super) fn fallen_out(name: &str) -> Vec<u8> {
-    let say = "[[ ${_sk[2]-} ]] || \\builtin eval \"$_skE\"";
-    format!("\n_sk=(\"$?\" {name} \"${{_sk[1]-}}${{_sk[4]-}}\");{say}\n").into_bytes()
+    let over = "\"${_sk[1]-}${_sk[4]-}\"";
+    format!(
+        "\n_sk=(\"$?\" {name} {over})\nif [[ ! ${{_sk[2]-}} ]]; then\n\\builtin trap - DEBUG\n{END}\nfi\n"
+    )
+    .into_bytes()
 }
 
 /// What a command reads.

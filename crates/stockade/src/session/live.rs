@@ -26,6 +26,8 @@ use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 const UNREADY: Duration = Duration::from_secs(5);
 /// How often a shell that is at work is looked after.
 const LOOK: Duration = Duration::from_secs(1);
+/// The same where nothing that it prints will be heard any more.
+const SOON: Duration = Duration::from_millis(50);
 
 /// What a command begins with.
 pub(super) struct Parts {
@@ -294,8 +296,9 @@ impl Live {
             Woken::Opened => self.entry = None,
             Woken::Output => {
                 self.queue.extend(self.output.iter_mut().flat_map(Output::take));
-                if self.output.as_ref().is_some_and(Output::was_left) {
+                if self.is_left() {
                     self.pick_up();
+                    self.look = self.look.min(Instant::now() + SOON);
                 }
             }
             Woken::Cancel(signal) => self.cancel(signal),
@@ -314,7 +317,9 @@ impl Live {
                 }
             }
             Woken::Look => {
-                self.look = Instant::now() + LOOK;
+                // It may have moved its output elsewhere before.
+                let often = self.is_left() && !self.picked_up;
+                self.look = Instant::now() + if often { SOON } else { LOOK };
                 if self.seat.shell.as_ref().is_some_and(Shell::waits) {
                     // Something it left running may have its output open.
                     self.pick_up();
@@ -330,6 +335,11 @@ impl Live {
                 self.stage = Stage::Draining(exit);
             }
         }
+    }
+
+    /// Whether nobody has the command's output open any more.
+    fn is_left(&self) -> bool {
+        self.output.as_ref().is_some_and(Output::was_left)
     }
 
     /// Has a shell say the end that an error has brought out of the text.

@@ -62,6 +62,8 @@ async fn errors_that_end_a_text_end_it_at_once() {
         "read \"a[08]\" <<< x; echo no",
         "sleep 5 & declare -ia x=(1/0); echo no",
         "trap 'echo debug >&2' DEBUG; a[1/0]=3; echo no",
+        "exec > elsewhere 2>&1; sleep 0.1; a[1/0]=3",
+        "builtin() { :; }; a[1/0]=3; echo no",
         &format!("a[1/0]=3; echo no #{}", "x".repeat(500)),
     ] {
         let begun = std::time::Instant::now();
