@@ -12,11 +12,11 @@ use stockade::{Exit, IgnoreList, Limits, Outcome, Violation, ViolationKind, visi
 const SHOWN: usize = 20;
 
 /// What was to be run.
-pub(super) struct Program<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Program<'a> {
+    pub(crate) name: &'a str,
     /// Said where it is not found.
-    pub(super) not_found_hint: Option<&'a str>,
-    pub(super) hints: Hints,
+    pub(crate) not_found_hint: Option<&'a str>,
+    pub(crate) hints: Hints,
 }
 
 /// What the options that hints name are options of.
@@ -28,17 +28,6 @@ pub(crate) enum Hints {
     NewSession,
 }
 
-/// Says how it ended, where that is not the command's own business, and what was refused.
-pub(crate) fn say(
-    voice: Voice,
-    (name, hints): (&str, Hints),
-    limits: &Limits,
-    outcome: &Outcome,
-    ignored: &IgnoreList,
-) {
-    say_of(voice, &Program { name, not_found_hint: None, hints }, limits, outcome, ignored);
-}
-
 /// Whether the last words wait for whoever reads slowly.
 pub(crate) fn haste_of(outcome: &Outcome) -> Haste {
     match outcome.exit {
@@ -48,7 +37,8 @@ pub(crate) fn haste_of(outcome: &Outcome) -> Haste {
 }
 
 /// The same of a program there is more to say about.
-pub(super) fn say_of(
+/// Says how it ended, where that is not the command's own business, and what was refused.
+pub(crate) fn say(
     voice: Voice,
     program: &Program<'_>,
     limits: &Limits,

@@ -27,8 +27,7 @@ use crate::stderr::{self, Haste};
 use crate::sys;
 use crate::voice::{Level, Manner, Voice};
 use asking::{Asking, Others};
-use closing::Program;
-pub(crate) use closing::{Hints, haste_of, say as say_closing};
+pub(crate) use closing::{Hints, Program, haste_of, say as say_closing};
 use events::{EventLog, EventsPlace};
 pub(crate) use raw::{Raw, is_wanted as raw_is_wanted};
 pub(crate) use reloads::{Reloads, When};
@@ -343,7 +342,7 @@ async fn run(job: Job, signals: &mut Signals) -> Result<(ExitCode, Haste), Refus
                     NoticeWeight::Detail => voice.detail(visible(&notice.text)),
                 }
             }
-            closing::say_of(voice, &program, &plan.limits, &outcome, runtime.ignored());
+            say_closing(voice, &program, &plan.limits, &outcome, runtime.ignored());
             if runtime.unasked() > 0 {
                 let count = runtime.unasked();
                 voice.closing(format!("{count} of them without asking: there were too many questions"));

@@ -3,7 +3,7 @@
 use super::relay::{Relay, Typing};
 use super::{SessionRefusal, place, wait};
 use crate::args::ExecArgs;
-use crate::run::{Hints, Reloads, Signals, When, haste_of, say_closing, window_size};
+use crate::run::{Hints, Program, Reloads, Signals, When, haste_of, say_closing, window_size};
 use crate::stderr;
 use crate::voice::{Level, Manner, Voice};
 use crate::{print, refuse, status};
@@ -79,7 +79,9 @@ async fn run(
         End::Told(outcome) => {
             // What the settings hide is not sent to us.
             let ignored = IgnoreList::default();
-            say_closing(voice, (&program(command), Hints::NewSession), &following.limits, &outcome, &ignored);
+            let name = &program(command);
+            let program = Program { name, not_found_hint: None, hints: Hints::NewSession };
+            say_closing(voice, &program, &following.limits, &outcome, &ignored);
             stderr::finish(haste_of(&outcome), &mut signals).await;
             Ok(status::of_command(outcome.exit_code))
         }

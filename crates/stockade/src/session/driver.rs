@@ -142,14 +142,13 @@ pub(super) fn turn(pipes: &str) -> Vec<u8> {
 }
 
 /// Has a shell say the end that an error has brought out of a text, and out of the turn of this name. The first line
-/// is for one that has said it already. One that has the turn's name from its order, or still has the pipes', says
-/// nothing: it could not begin its turn (`set -r`), and took the order for a part of its script.
+/// is for one that has said it already. One that has run no text says nothing: it could not begin its turn (`set -r`)
+/// and took the order for a part of its script, or somebody else took it. One that takes the beginning of this for an
+/// order finds no whole command with the name in it.
 pub(super) fn fallen_out(name: &str) -> Vec<u8> {
-    let over = "\"${_sk[1]-}${_sk[4]-}\"";
-    format!(
-        "\n_sk=(\"$?\" {name} {over})\nif [[ ! ${{_sk[2]-}} ]]; then\n\\builtin trap - DEBUG\n{END}\nfi\n"
-    )
-    .into_bytes()
+    const BEGIN: &str = r#"_sk=("$?" "" "${_sk[0]-}${_sk[1]-}${_sk[4]-}")
+if [[ ${_sk[2]} == r ]]; then"#;
+    format!("\n{BEGIN}\n_sk=(\"${{_sk[0]}}\" {name})\n\\builtin trap - DEBUG\n{END}\nfi\n").into_bytes()
 }
 
 /// What a command reads.
@@ -300,6 +299,16 @@ mod tests {
             }
         }
         assert_eq!(question().len(), ORDER);
+    }
+
+    /// Taken for an order it must not parse, so that it says no end of a text that was not run.
+    #[test]
+    fn what_is_said_of_errors_is_no_order() {
+        let line = fallen_out("fff.0123456789abcdef");
+        let order = String::from_utf8_lossy(&line[..ORDER]).into_owned();
+        assert!(order.contains("== r ]]; then\n_sk=(") && !order.contains("\nfi"), "{order}");
+        let parsed = std::process::Command::new("bash").args(["-n", "-c", &order]).output().unwrap();
+        assert!(!parsed.status.success(), "{order}");
     }
 
     #[test]

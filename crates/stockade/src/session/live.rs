@@ -342,9 +342,13 @@ impl Live {
         self.output.as_ref().is_some_and(Output::was_left)
     }
 
-    /// Has a shell say the end that an error has brought out of the text.
+    /// Has a shell say the end that an error has brought out of the text. One that waits for its order has the
+    /// output open.
     fn pick_up(&mut self) {
-        let fallen_out = |shell: &&mut Shell| !self.picked_up && shell.waits() && !shell.channel.has_unread();
+        let output = self.output.as_ref();
+        let waits = |shell: &Shell| shell.waits() && !shell.channel.has_unread();
+        let holds = |shell: &Shell| output.is_none_or(|output| output.is_held_by(shell.pid));
+        let fallen_out = |shell: &&mut Shell| !self.picked_up && waits(shell) && !holds(shell);
         let Some(shell) = self.seat.shell.as_mut().filter(fallen_out) else { return };
         self.picked_up = true;
         // One that does not take it has ended, which shows by itself.

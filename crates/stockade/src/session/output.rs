@@ -1,7 +1,10 @@
 //! What a command prints, on its way to its caller.
 
 use super::directory::RunDirectory;
+use super::processes::has_open;
 use super::shell::Pipes;
+use rustix::fs::fstat;
+use rustix::process::Pid;
 use std::io;
 use stockade_policy::Event;
 use tokio::net::unix::pipe;
@@ -59,6 +62,12 @@ impl Output {
         self.streams
             .iter()
             .all(|stream| stream.state == State::AtEnd || stockade_isolate::hung_up(&stream.pipe))
+    }
+
+    /// Whether a process has them open.
+    pub(super) fn is_held_by(&self, process: Pid) -> bool {
+        let holds = |stream: &Stream| fstat(&stream.pipe).is_ok_and(|pipe| has_open(process, &pipe));
+        self.streams.iter().any(holds)
     }
 
     /// Whether something was cut off.

@@ -67,6 +67,9 @@ impl Trial<'_> {
 
     fn refuse_device(mut self, path: PathArgument) -> Result<Answer, Errno> {
         let place = self.caller.place(path)?;
+        if let Err(answer) = stands_already(&place) {
+            return Ok(answer);
+        }
         let refusal = Refusal {
             rule: None,
             reason: "no devices are made inside".into(),
