@@ -6,13 +6,14 @@ use super::error::SessionError;
 use super::handle::Inner;
 use super::options::SessionInput;
 use super::output::Output;
-use super::processes::{Moment, Process, directory_of};
+use super::processes::{Moment, Process, below, directory_of};
 use super::seat::Seat;
 use super::shell::{Pipes, Shell};
 use super::stop::{Begun, SIGKILL, Stopping};
 use super::walls::Walls;
 use crate::backlog::Listener;
 use crate::records::Recorder;
+use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -343,16 +344,26 @@ impl Live {
     }
 
     /// Has a shell say the end that an error has brought out of the text. One that waits for its order has the
-    /// output open.
+    /// output open; where nobody had, it has not begun its turn.
     fn pick_up(&mut self) {
-        let output = self.output.as_ref();
         let waits = |shell: &Shell| shell.waits() && !shell.channel.has_unread();
-        let holds = |shell: &Shell| output.is_none_or(|output| output.is_held_by(shell.pid));
-        let fallen_out = |shell: &&mut Shell| !self.picked_up && waits(shell) && !holds(shell);
-        let Some(shell) = self.seat.shell.as_mut().filter(fallen_out) else { return };
+        let fallen_out =
+            |shell: &Shell| waits(shell) && (self.is_left() || self.is_kept_open_below(shell.pid));
+        if self.picked_up || !self.seat.shell.as_ref().is_some_and(fallen_out) {
+            return;
+        }
         self.picked_up = true;
-        // One that does not take it has ended, which shows by itself.
-        let _ = shell.channel.say(&driver::fallen_out(&self.name));
+        if let Some(shell) = &mut self.seat.shell {
+            // One that does not take it has ended, which shows by itself.
+            let _ = shell.channel.say(&driver::fallen_out(&self.name));
+        }
+    }
+
+    /// Whether something the command has started has its output open, and the shell itself has not.
+    fn is_kept_open_below(&self, shell: Pid) -> bool {
+        let Some(output) = &self.output else { return false };
+        !output.is_held_by(shell)
+            && below([shell], self.since).iter().any(|process| output.is_held_by(process.pid()))
     }
 
     /// Hears what the shell has said already.
